@@ -1,0 +1,94 @@
+"""Failures as exceptions: one class a code, each with the library's reason id and details."""
+
+from __future__ import annotations
+
+
+class SomaError(Exception):
+    """What went wrong: `reason` is stable ("gguf.truncated"), the message is for people."""
+
+    code = 2
+
+    def __init__(self, message: str, reason: str = "", details: list[tuple[str, str]] | None = None,
+                 others: list["SomaError"] | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.details = details or []
+        self.others = others or []
+
+    def __str__(self) -> str:
+        lines = [f"{self.args[0]} [{self.reason}]" if self.reason else str(self.args[0])]
+        lines += ["  " + line for other in self.others for line in str(other).splitlines()]
+        return "\n".join(lines)
+
+
+class Cancelled(SomaError):
+    """The work was cancelled."""
+    code = 1
+
+
+class InvalidArgument(SomaError, ValueError):
+    """Wrong whatever the state of things: the call or the file must change."""
+    code = 3
+
+
+class DeadlineExceeded(SomaError, TimeoutError):
+    """The deadline passed before the work was done."""
+    code = 4
+
+
+class NotFound(SomaError, LookupError):
+    """There is no such file or name."""
+    code = 5
+
+
+class PermissionDenied(SomaError, PermissionError):
+    """The file can't be read."""
+    code = 7
+
+
+class ResourceExhausted(SomaError, MemoryError):
+    """Memory, the context, or the KV pool is used up."""
+    code = 8
+
+
+class FailedPrecondition(SomaError):
+    """Not in this state: the object is busy, or lacks what is asked for."""
+    code = 9
+
+
+class Aborted(SomaError):
+    """A callback failed."""
+    code = 10
+
+
+class OutOfRange(SomaError, ValueError):
+    """A number is outside its range."""
+    code = 11
+
+
+class Unimplemented(SomaError, NotImplementedError):
+    """This library can't do that."""
+    code = 12
+
+
+class Internal(SomaError):
+    """A bug in libsoma."""
+    code = 13
+
+
+class Unavailable(SomaError):
+    """The machine or the system does not offer that now."""
+    code = 14
+
+
+class DataLoss(SomaError):
+    """Bytes are missing or damaged."""
+    code = 15
+
+
+class Incompatible(SomaError):
+    """Package and library are of different ABI generations."""
+    code = 18
+
+
+BY_CODE = {kind.code: kind for kind in SomaError.__subclasses__()}

@@ -1,0 +1,390 @@
+// Int8 activations times packed weights for AVX2: vpmaddubsw over 16 columns, 4 codes each.
+//
+// A line of weights holds 4 consecutive codes of 16 columns, so a dword of activations, repeated in
+// all lanes, meets it without any sum across lanes. Unsigned 4-bit codes times int8 fit 16 bits for
+// a whole block (8 × 2 × 15 × 127 < 2^15). 8-bit codes don't: |w| times x with w's sign fits one
+// product pair only (2 × 128 × 127 < 2^15), and split into two nibbles they are like 4-bit codes.
+//
+// Few rows: the weights stream from memory, decoded in registers; a core's bandwidth comes from
+// many misses in flight, so a single row walks several far streams (groups) at once and prefetches.
+// Many rows: a panel (one group, some blocks) is decoded once into the L1 cache and all rows of a
+// chunk pass over it, three at a time. The sums of blocks are exact, so both ways give the same.
+#if defined(__x86_64__)
+
+#include "backend/cpu/kernels/avx2/lanes.hpp"
+#include "backend/cpu/kernels/avx2/set.hpp"
+
+namespace soma::cpu::avx2 {
+
+namespace {
+
+enum {
+  kStreams = 6,       // groups a single row walks at once
+  kAhead = 1024,      // bytes that a stream prefetches ahead
+  kPanelRows = 8,     // from here on panels pay
+  kTileRows = 3,      // rows that share a loaded weight: 6 integer and 6 float sums in registers
+  kPanelBlocks = 24,  // of a panel: 12 KB of 4-bit codes, 24 KB of 8-bit ones
+  kChunkRows = 96,    // rows whose activations stay in the L2 cache while panels pass
+};
+
+struct Job {
+  const PackedMatrix* w;
+  int64_t blocks;
+  const uint8_t* x;
+  int64_t x_bytes;
+  float* out;
+  int64_t out_stride;
+  const int32_t* sums;  // Σ of each block's activations, [rows][blocks], where the kind needs it
+};
+
+SOMA_INLINE __m256i load_bytes(const uint8_t* from) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(from)));
+}
+SOMA_INLINE void store_bytes(uint8_t* to, __m256i a) {
+  _mm256_storeu_si256(static_cast<__m256i*>(static_cast<void*>(to)), a);
+}
+SOMA_INLINE __m256i repeated(const uint8_t* from) { return _mm256_set1_epi32(load_int(from)); }
+SOMA_INLINE __m256 halves(const uint8_t* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from))));
+}
+
+// acc = fma(dw da, isum, acc), then acc = fma(m, s, acc) where there are minimums.
+template <PackKind kind>
+SOMA_INLINE __m256 added(__m256 acc, __m256i whole, __m256 scale, __m256 minimum, float d, float s) {
+  acc = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(d)), _mm256_cvtepi32_ps(whole), acc);
+  return has_minimum(kind) ? _mm256_fmadd_ps(minimum, _mm256_set1_ps(s), acc) : acc;
+}
+
+// ---- Sums of activations
+
+// Σ of 32 codes: offset to unsigned, added by eights.
+SOMA_INLINE int32_t sum_of_codes(const uint8_t* q) {
+  const __m256i raised = _mm256_xor_si256(load_bytes(q), _mm256_set1_epi8(-128));
+  const __m256i four = _mm256_sad_epu8(raised, _mm256_setzero_si256());
+  const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+  return _mm_cvtsi128_si32(_mm_add_epi64(two, _mm_shuffle_epi32(two, 0x4e))) - 32 * 128;
+}
+
+static void sum_rows(const uint8_t* x, int64_t x_bytes, int64_t rows, int64_t blocks, int32_t* to) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t b = 0; b < blocks; ++b) {
+      to[r * blocks + b] = sum_of_codes(x + r * x_bytes + b * kBlock);
+    }
+  }
+}
+
+// ---- Few rows: straight from the packed weights
+
+// The exact sums of one block for 8 columns: codes are lines 64 bytes apart, q 32 activations.
+template <PackKind kind, unsigned rows>
+SOMA_INLINE void dot_block(const uint8_t* codes, const uint8_t* const* q, __m256i* whole) {
+  const __m256i low = _mm256_set1_epi8(15);
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i part[rows];
+  SOMA_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    const __m256i line = load_bytes(codes + j * kLine);
+    if constexpr (is_nibbles(kind)) {
+      const __m256i a = _mm256_and_si256(line, low);
+      const __m256i b = _mm256_and_si256(_mm256_srli_epi16(line, 4), low);
+      SOMA_UNROLL
+      for (unsigned r = 0; r < rows; ++r) {
+        const __m256i first = _mm256_maddubs_epi16(a, repeated(q[r] + 4 * j));
+        const __m256i second = _mm256_maddubs_epi16(b, repeated(q[r] + 16 + 4 * j));
+        part[r] = j == 0 ? _mm256_add_epi16(first, second)
+                         : _mm256_add_epi16(part[r], _mm256_add_epi16(first, second));
+      }
+    } else {
+      const __m256i other = load_bytes(codes + (4 + j) * kLine);
+      const __m256i a = _mm256_abs_epi8(line);
+      const __m256i b = _mm256_abs_epi8(other);
+      SOMA_UNROLL
+      for (unsigned r = 0; r < rows; ++r) {
+        const __m256i x = _mm256_sign_epi8(repeated(q[r] + 4 * j), line);
+        const __m256i y = _mm256_sign_epi8(repeated(q[r] + 16 + 4 * j), other);
+        const __m256i first = _mm256_madd_epi16(_mm256_maddubs_epi16(a, x), ones);
+        const __m256i second = _mm256_madd_epi16(_mm256_maddubs_epi16(b, y), ones);
+        part[r] = j == 0 ? _mm256_add_epi32(first, second)
+                         : _mm256_add_epi32(part[r], _mm256_add_epi32(first, second));
+      }
+    }
+  }
+  SOMA_UNROLL
+  for (unsigned r = 0; r < rows; ++r) {
+    whole[r] = is_nibbles(kind) ? _mm256_madd_epi16(part[r], ones) : part[r];
+  }
+}
+
+// `streams` groups, `apart` from each other, times `rows` rows.
+template <PackKind kind, unsigned streams, unsigned rows>
+static __attribute__((noinline)) void stream(const Job& job, int64_t group, int64_t apart, int64_t row, int64_t column) {
+  constexpr PairShape shape = pair_shape(kind);
+  const int64_t k = job.blocks * kBlock;
+  const uint8_t* pair[streams];
+  const uint8_t* q[rows];
+  __m256 acc[streams][2][rows];
+  SOMA_UNROLL
+  for (unsigned s = 0; s < streams; ++s) {
+    pair[s] = job.w->data + (group + s * apart) * job.w->group_bytes;
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) acc[s][0][r] = acc[s][1][r] = _mm256_setzero_ps();
+  }
+  for (int64_t b = 0; b < job.blocks; ++b) {
+    const int64_t h = b & 1;
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) q[r] = job.x + (row + r) * job.x_bytes + b * kBlock;
+    SOMA_UNROLL
+    for (unsigned s = 0; s < streams; ++s) {
+      const uint8_t* codes = pair[s] + h * shape.block_bytes;
+      const uint8_t* scales = pair[s] + shape.scales_at + 32 * h;
+      const uint8_t* minimums = pair[s] + shape.minimums_at + 32 * h;
+      for (int64_t at = h * kLine; at < shape.pair_bytes; at += 2 * kLine) {
+        _mm_prefetch(pair[s] + kAhead + at, _MM_HINT_T0);
+      }
+      SOMA_UNROLL
+      for (int c = 0; c < 2; ++c) {
+        __m256i whole[rows];
+        dot_block<kind, rows>(codes + 32 * c, q, whole);
+        const __m256 scale = halves(scales + 16 * c);
+        const __m256 minimum = has_minimum(kind) ? halves(minimums + 16 * c) : scale;
+        SOMA_UNROLL
+        for (unsigned r = 0; r < rows; ++r) {
+          const uint8_t* x = q[r] - b * kBlock;
+          if constexpr (kind == kQ4) {
+            const int32_t sum = job.sums[(row + r) * job.blocks + b];
+            whole[r] = _mm256_sub_epi32(whole[r], _mm256_set1_epi32(8 * sum));
+          }
+          acc[s][c][r] = added<kind>(acc[s][c][r], whole[r], scale, minimum,
+                                     load_float(x + scales_offset(k) + 4 * b),
+                                     load_float(x + sums_offset(k) + 4 * b));
+        }
+      }
+      pair[s] += h * shape.pair_bytes;
+    }
+  }
+  SOMA_UNROLL
+  for (unsigned s = 0; s < streams; ++s) {
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) {
+      float* to = job.out + (row + r) * job.out_stride + column + s * apart * kGroup;
+      _mm256_storeu_ps(to, acc[s][0][r]);
+      _mm256_storeu_ps(to + 8, acc[s][1][r]);
+    }
+  }
+}
+
+template <PackKind kind>
+static void few_rows(const Job& job, int64_t begin, int64_t end, int64_t rows) {
+  const int64_t apart = (end - begin) / kStreams;
+  for (int64_t row = 0; row < rows;) {
+    if (rows - row == 1) {
+      for (int64_t i = 0; i < apart; ++i) {
+        stream<kind, kStreams, 1>(job, begin + i, apart, row, i * kGroup);
+      }
+      for (int64_t g = begin + apart * kStreams; g < end; ++g) {
+        stream<kind, 1, 1>(job, g, 0, row, (g - begin) * kGroup);
+      }
+      row += 1;
+      continue;
+    }
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t column = (g - begin) * kGroup;
+      if (rows - row == 2) stream<kind, 1, 2>(job, g, 0, row, column);
+      else stream<kind, 1, 3>(job, g, 0, row, column);
+    }
+    row += rows - row == 2 ? 2 : 3;
+  }
+}
+
+// ---- Many rows: over panels in the L1 cache
+
+// One group's blocks, decoded: planes of unsigned nibbles, and scales and minimums as floats.
+template <PackKind kind>
+struct Panel {
+  enum { kPlanes = is_nibbles(kind) ? 1 : 2 };  // 8 bits: the high nibbles of w + 128, the low ones
+  alignas(64) uint8_t codes[kPanelBlocks][kPlanes][8][kLine];
+  alignas(64) float scale[kPanelBlocks][kGroup];
+  alignas(64) float minimum[kPanelBlocks][kGroup];
+};
+
+template <PackKind kind>
+static void decode(const uint8_t* group, int64_t from, int64_t to, Panel<kind>* panel) {
+  constexpr PairShape shape = pair_shape(kind);
+  const __m256i low = _mm256_set1_epi8(15);
+  for (int64_t b = from; b < to; ++b) {
+    const uint8_t* pair = group + b / 2 * shape.pair_bytes;
+    const uint8_t* codes = pair + b % 2 * shape.block_bytes;
+    const uint8_t* scales = pair + shape.scales_at + b % 2 * 32;
+    const uint8_t* minimums = pair + shape.minimums_at + b % 2 * 32;
+    uint8_t(*plane)[8][kLine] = panel->codes[b - from];
+    for (int j = 0; j < (is_nibbles(kind) ? 4 : 8); ++j) {
+      for (int c = 0; c < kLine; c += 32) {
+        __m256i line = load_bytes(codes + j * kLine + c);
+        if (!is_nibbles(kind)) line = _mm256_xor_si256(line, _mm256_set1_epi8(-128));
+        const __m256i first = _mm256_and_si256(line, low);
+        const __m256i second = _mm256_and_si256(_mm256_srli_epi16(line, 4), low);
+        store_bytes(plane[0][is_nibbles(kind) ? 4 + j : j] + c, second);
+        if constexpr (is_nibbles(kind)) store_bytes(plane[0][j] + c, first);
+        else store_bytes(plane[1][j] + c, first);
+      }
+    }
+    SOMA_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      _mm256_store_ps(panel->scale[b - from] + 8 * c, halves(scales + 16 * c));
+      if constexpr (has_minimum(kind)) {
+        _mm256_store_ps(panel->minimum[b - from] + 8 * c, halves(minimums + 16 * c));
+      }
+    }
+  }
+}
+
+// The exact sums of one block for 16 columns: [rows][2], from one plane of nibbles.
+template <unsigned rows>
+SOMA_INLINE void dot_plane(const uint8_t (*plane)[kLine], const uint8_t* const* q,
+                           __m256i whole[][2]) {
+  SOMA_UNROLL
+  for (int j = 0; j < 8; ++j) {
+    const __m256i a = load_bytes(plane[j]);
+    const __m256i b = load_bytes(plane[j] + 32);
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) {
+      const __m256i x = repeated(q[r] + 4 * j);
+      const __m256i first = _mm256_maddubs_epi16(a, x);
+      const __m256i second = _mm256_maddubs_epi16(b, x);
+      whole[r][0] = j == 0 ? first : _mm256_add_epi16(whole[r][0], first);
+      whole[r][1] = j == 0 ? second : _mm256_add_epi16(whole[r][1], second);
+    }
+  }
+}
+
+template <PackKind kind, unsigned rows>
+static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kind>& panel, int64_t from, int64_t to,
+                       int64_t row, float* out) {
+  const int64_t k = job.blocks * kBlock;
+  const __m256i ones = _mm256_set1_epi16(1);
+  const uint8_t* x[rows];
+  const uint8_t* q[rows];
+  __m256 acc[rows][2];
+  SOMA_UNROLL
+  for (unsigned r = 0; r < rows; ++r) {
+    x[r] = job.x + (row + r) * job.x_bytes;
+    SOMA_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      acc[r][c] = from == 0 ? _mm256_setzero_ps()
+                            : _mm256_loadu_ps(out + r * job.out_stride + 8 * c);
+    }
+  }
+  for (int64_t b = from; b < to; ++b) {
+    const int64_t at = b - from;
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) q[r] = x[r] + b * kBlock;
+    __m256i whole[rows][2];
+    dot_plane<rows>(panel.codes[at][0], q, whole);
+    if constexpr (is_nibbles(kind)) {
+      SOMA_UNROLL
+      for (unsigned r = 0; r < rows; ++r) {
+        SOMA_UNROLL
+        for (int c = 0; c < 2; ++c) whole[r][c] = _mm256_madd_epi16(whole[r][c], ones);
+      }
+    } else {
+      const __m256i sixteens = _mm256_set1_epi16(16);
+      __m256i low[rows][2];
+      SOMA_UNROLL
+      for (unsigned r = 0; r < rows; ++r) {
+        SOMA_UNROLL
+        for (int c = 0; c < 2; ++c) whole[r][c] = _mm256_madd_epi16(whole[r][c], sixteens);
+      }
+      dot_plane<rows>(panel.codes[at][1], q, low);
+      SOMA_UNROLL
+      for (unsigned r = 0; r < rows; ++r) {
+        SOMA_UNROLL
+        for (int c = 0; c < 2; ++c) {
+          whole[r][c] = _mm256_add_epi32(whole[r][c], _mm256_madd_epi16(low[r][c], ones));
+        }
+      }
+    }
+    SOMA_UNROLL
+    for (unsigned r = 0; r < rows; ++r) {
+      const float d = load_float(x[r] + scales_offset(k) + 4 * b);
+      const float s = has_minimum(kind) ? load_float(x[r] + sums_offset(k) + 4 * b) : 0.0f;
+      SOMA_UNROLL
+      for (int c = 0; c < 2; ++c) {
+        if constexpr (kind != kQ4M) {
+          const int32_t sum = job.sums[(row + r) * job.blocks + b];
+          const __m256i less = _mm256_set1_epi32((kind == kQ4 ? 8 : 128) * sum);
+          whole[r][c] = _mm256_sub_epi32(whole[r][c], less);
+        }
+        acc[r][c] = added<kind>(acc[r][c], whole[r][c], _mm256_load_ps(panel.scale[at] + 8 * c),
+                                _mm256_load_ps(panel.minimum[at] + 8 * c), d, s);
+      }
+    }
+  }
+  SOMA_UNROLL
+  for (unsigned r = 0; r < rows; ++r) {
+    SOMA_UNROLL
+    for (int c = 0; c < 2; ++c) _mm256_storeu_ps(out + r * job.out_stride + 8 * c, acc[r][c]);
+  }
+}
+
+template <PackKind kind>
+static void many_rows(const Job& job, int64_t begin, int64_t end, int64_t rows, void* scratch) {
+  Panel<kind>* panel = static_cast<Panel<kind>*>(scratch);
+  for (int64_t g = begin; g < end; ++g) {
+    float* out = job.out + (g - begin) * kGroup;
+    for (int64_t from = 0; from < job.blocks; from += kPanelBlocks) {
+      const int64_t to = from + kPanelBlocks < job.blocks ? from + kPanelBlocks : job.blocks;
+      decode<kind>(job.w->data + g * job.w->group_bytes, from, to, panel);
+      int64_t row = 0;
+      for (; row + kTileRows <= rows; row += kTileRows) {
+        panel_tile<kind, kTileRows>(job, *panel, from, to, row, out + row * job.out_stride);
+      }
+      for (; row < rows; ++row) {
+        panel_tile<kind, 1>(job, *panel, from, to, row, out + row * job.out_stride);
+      }
+    }
+  }
+}
+
+// Scratch: a panel, then the sums of a chunk's activations.
+constexpr int64_t panel_bytes = sizeof(Panel<kQ8>);
+
+template <PackKind kind>
+static void multiply(Job job, int64_t begin, int64_t end, int64_t rows, void* scratch) {
+  int32_t* sums = static_cast<int32_t*>(
+      static_cast<void*>(static_cast<uint8_t*>(scratch) + panel_bytes));
+  job.sums = sums;
+  for (int64_t row = 0; row < rows; row += kChunkRows) {
+    const int64_t chunk = row + kChunkRows < rows ? int64_t{kChunkRows} : rows - row;
+    const bool many = chunk >= kPanelRows;
+    if (kind == kQ4 || (kind != kQ4M && many)) {
+      sum_rows(job.x, job.x_bytes, chunk, job.blocks, sums);
+    }
+    if (many) many_rows<kind>(job, begin, end, chunk, scratch);
+    else few_rows<kind>(job, begin, end, chunk);
+    job.x += chunk * job.x_bytes;
+    job.out += chunk * job.out_stride;
+  }
+}
+
+}  // namespace
+
+void matmul_q8a(const PackedMatrix* w, int64_t begin, int64_t end, const uint8_t* x,
+                int64_t x_bytes, int64_t rows, float* out, int64_t out_stride, void* scratch) {
+  const Job job = {w, w->columns / kBlock, x, x_bytes, out, out_stride, nullptr};
+  switch (w->kind) {
+    case kQ4: multiply<kQ4>(job, begin, end, rows, scratch); break;
+    case kQ4M: multiply<kQ4M>(job, begin, end, rows, scratch); break;
+    case kQ8: multiply<kQ8>(job, begin, end, rows, scratch); break;
+    case kQ8M: multiply<kQ8M>(job, begin, end, rows, scratch); break;
+    default: break;  // integer kinds only
+  }
+}
+
+int64_t matmul_scratch_bytes(int64_t columns_max, int64_t rows_max) {
+  const int64_t rows = rows_max < kChunkRows ? rows_max : int64_t{kChunkRows};
+  return panel_bytes + (rows * (columns_max / kBlock) * 4 + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace soma::cpu::avx2
+
+#endif

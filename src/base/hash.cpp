@@ -1,0 +1,54 @@
+// Digests, by libsodium's BLAKE2b.
+//
+// The functions used here neither need nor make sodium_init(): without it they take the portable
+// compression function and touch nothing outside the state they are given.
+#include "base/hash.hpp"
+
+#include <sodium/crypto_generichash_blake2b.h>
+
+#include <bit>
+#include <new>
+
+namespace soma {
+
+namespace {
+
+using State = crypto_generichash_blake2b_state;
+constexpr size_t digest_bytes = 16;
+
+State* state_in(u8* storage) { return std::launder(reinterpret_cast<State*>(storage)); }
+
+}  // namespace
+
+Digest::Digest() {
+  static_assert(sizeof state_ == sizeof(State) && alignof(State) == 64);
+  crypto_generichash_blake2b_init(new (state_) State, nullptr, 0, digest_bytes);
+}
+
+Digest& Digest::number(u64 value) {
+  static_assert(std::endian::native == std::endian::little);
+  feed(&value, sizeof value);
+  return *this;
+}
+
+Digest& Digest::real(double value) { return number(std::bit_cast<u64>(value)); }
+
+Digest& Digest::text(std::string_view value) {
+  number(value.size());
+  feed(value.data(), value.size());
+  return *this;
+}
+
+void Digest::feed(const void* data, size_t size) {
+  crypto_generichash_blake2b_update(state_in(state_), static_cast<const u8*>(data), size);
+}
+
+std::string Digest::hex() {
+  u8 digest[digest_bytes];
+  crypto_generichash_blake2b_final(state_in(state_), digest, sizeof digest);
+  std::string out;
+  for (const u8 byte : digest) out += soma::text("{:02x}", byte);
+  return out;
+}
+
+}  // namespace soma

@@ -1,0 +1,24 @@
+// Digests: what names a plan or a program by its content, the same in every process.
+#pragma once
+
+#include "base/core.hpp"
+
+namespace soma {
+
+// BLAKE2b-128 over a sequence of typed values. Numbers go in as eight little-endian bytes and texts
+// with their length before them, so that no two different sequences feed the same bytes.
+// Touches no state but its own and allocates nothing before hex().
+class Digest {
+ public:
+  Digest();
+  Digest& number(u64 value);
+  Digest& real(double value);  // by its bits: 0.0 and -0.0 differ
+  Digest& text(std::string_view value);
+  std::string hex();           // 32 lowercase digits; nothing may follow
+
+ private:
+  void feed(const void* data, size_t size);
+  alignas(64) u8 state_[384];
+};
+
+}  // namespace soma

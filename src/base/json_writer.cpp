@@ -1,0 +1,104 @@
+// Writes JSON.
+#include "base/json_writer.hpp"
+
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace soma {
+
+void JsonWriter::separate() {
+  if (!first_ && !after_key_) out_ += ',';
+  first_ = false;
+  after_key_ = false;
+}
+
+JsonWriter& JsonWriter::object() {
+  separate();
+  out_ += '{';
+  closers_ += '}';
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::array() {
+  separate();
+  out_ += '[';
+  closers_ += ']';
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close() {
+  out_ += closers_.back();
+  closers_.pop_back();
+  first_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  quote(name);
+  out_ += ':';
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  quote(text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(double number) {
+  separate();
+  out_ += std::isfinite(number) ? text("{}", number) : "null";
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(bool truth) {
+  separate();
+  out_ += truth ? "true" : "false";
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::nullptr_t) {
+  separate();
+  out_ += "null";
+  return *this;
+}
+
+JsonWriter& JsonWriter::integer(i64 number) {
+  separate();
+  out_ += text("{}", number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::natural(u64 number) {
+  separate();
+  out_ += text("{}", number);
+  return *this;
+}
+
+void JsonWriter::quote(std::string_view text_in) {
+  out_ += '"';
+  while (!text_in.empty()) {
+    const size_t bad = find_invalid_utf8(text_in);
+    for (const char c : text_in.substr(0, bad)) {
+      if (c == '"' || c == '\\') {
+        out_ += '\\';
+        out_ += c;
+      } else if (static_cast<u8>(c) < 0x20 || c == 0x7f) {
+        out_ += text("\\u{:04x}", static_cast<unsigned>(c));
+      } else {
+        out_ += c;
+      }
+    }
+    if (bad == std::string_view::npos) break;
+    out_ += "\xef\xbf\xbd";
+    text_in.remove_prefix(bad + 1);
+  }
+  out_ += '"';
+}
+
+}  // namespace soma

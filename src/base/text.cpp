@@ -1,0 +1,76 @@
+// Validates UTF-8, and quotes untrusted text for messages.
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace soma {
+
+namespace {
+
+u8 byte_at(std::string_view text, size_t at) { return static_cast<u8>(text[at]); }
+
+// Bytes of the character that starts at `at`, or 0 if it is not valid. The second byte has a
+// narrower range after four of the lead bytes: that excludes overlong forms (E0, F0), surrogates
+// (ED) and what lies above U+10FFFF (F4).
+size_t character_length(std::string_view text, size_t at) {
+  const u8 lead = byte_at(text, at);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (text.size() - at < length) return 0;
+  const u8 lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const u8 highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  const u8 second = byte_at(text, at + 1);
+  if (second < lowest || second > highest) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((byte_at(text, at + i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+size_t find_invalid_utf8(std::string_view text) {
+  constexpr u64 high_bits = 0x8080808080808080;
+  size_t at = 0;
+  while (at < text.size()) {
+    // Most text is ASCII: step over eight such bytes at once.
+    u64 eight = 0;
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if ((eight & high_bits) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
+    const size_t length = character_length(text, at);
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+std::string quoted(std::string_view text, size_t limit) {
+  std::string out = "'";
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = character_length(text, at);
+    if (at + std::max<size_t>(length, 1) > limit) break;
+    const u8 lead = byte_at(text, at);
+    // U+0080..U+009F are control characters too; some terminals obey them.
+    const bool c1 = lead == 0xC2 && length == 2 && byte_at(text, at + 1) < 0xA0;
+    if (length == 0 || lead < 0x20 || lead == 0x7F || c1) {
+      for (size_t i = 0; i < std::max<size_t>(length, 1); ++i) {
+        out += soma::text("\\x{:02x}", byte_at(text, at + i));
+      }
+    } else {
+      out += text.substr(at, length);
+    }
+    at += std::max<size_t>(length, 1);
+  }
+  out += at < text.size() ? "…'" : "'";
+  return out;
+}
+
+}  // namespace soma

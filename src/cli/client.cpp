@@ -1,0 +1,61 @@
+// Failures as text, and the few facts a verb asks of the system.
+#include "cli/client.hpp"
+
+#include <sys/resource.h>
+#include <time.h>
+
+namespace cli {
+
+namespace {
+
+void describe(const soma_error* error, std::string& out) {
+  out += soma_error_message(error, nullptr);
+  out += " [";
+  out += soma_error_reason(error, nullptr);
+  out += "]";
+  for (size_t i = 0; i < soma_error_other_count(error); ++i) {
+    out += "\n  ";
+    describe(soma_error_other(error, i), out);
+  }
+}
+
+}  // namespace
+
+void throw_failure(soma_code code, soma_error* error) {
+  Failure failure{code, {}};
+  if (error == nullptr) {
+    failure.text = soma_code_name(code);
+  } else {
+    describe(error, failure.text);
+  }
+  soma_error_release(error);
+  throw failure;
+}
+
+Options make_options(const char* kind) {
+  Options options;
+  check([&](soma_error** error) {
+    return soma_options_create(kind, SOMA_NUL, options.out(), error);
+  });
+  return options;
+}
+
+void set(const Options& options, const char* key, const std::string& value) {
+  check([&](soma_error** error) {
+    return soma_options_parse(options, key, SOMA_NUL, value.data(), value.size(), error);
+  });
+}
+
+double seconds_now() {
+  timespec at = {};
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return static_cast<double>(at.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec);
+}
+
+uint64_t peak_memory_bytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace cli

@@ -1,0 +1,50 @@
+// The tool: a client of soma.h like any other. Exit codes: 0 done, 1 failed and said why, 2 usage,
+// 130 cancelled.
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli/client.hpp"
+#include "cli/progress.hpp"
+#include "cli/verbs.hpp"
+
+namespace {
+
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return cli::kDone;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);   // prints help or the complaint
+    return code == 0 ? cli::kDone : cli::kUsage;
+  } catch (const cli::Failure& failure) {
+    cli::clear_progress();
+    std::fflush(stdout);
+    std::fprintf(stderr, "soma: %s\n", failure.text.c_str());
+    return failure.code == SOMA_CANCELLED ? cli::kCancelled : cli::kFailed;
+  } catch (const std::exception& error) {
+    cli::clear_progress();
+    std::fprintf(stderr, "soma: %s\n", error.what());
+    return cli::kFailed;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  CLI::App app("libsoma's tool: run, measure and explain models", "soma");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("soma ") + soma_version_string());
+  cli::add_generate(app);
+  cli::add_tokenize(app);
+  cli::add_logits(app);
+  cli::add_model(app);
+  cli::add_explain(app);
+  cli::add_bench(app);
+  cli::add_version(app);
+  const int code = parse(app, argc, argv);
+  if (std::fflush(stdout) != 0 && code == cli::kDone) return cli::kFailed;
+  return code;
+}

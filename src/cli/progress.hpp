@@ -1,0 +1,15 @@
+// How long work shows itself and is stopped: one cancel object for the whole process, which Ctrl-C
+// sets, and a tick that draws a line on a terminal or writes a line a phase into a pipe.
+#pragma once
+
+#include "cli/client.hpp"
+
+namespace cli {
+
+// Makes the process's cancel object and lets SIGINT and SIGTERM set it. Its tick writes to stderr.
+Cancel make_cancel(const Runtime& runtime, bool show_progress);
+
+// Removes an unfinished progress line before other text is written. No-op when there is none.
+void clear_progress();
+
+}  // namespace cli

@@ -1,0 +1,7 @@
+#!/usr/bin/env python3
+"""Proves that exhausted memory is an error like others, at each allocation there is: fault.c."""
+import sys
+
+import program
+
+sys.exit(program.run("fault", program.TINY))

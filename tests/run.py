@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Runs the stages of a test target one after another and sums up what they say.
+
+usage: tests/run.py STAGE…    each NAME=COMMAND, or NAME:COMMAND for a step that has no tests
+
+A test stage prints its own counters: doctest's table, unittest's last lines, or a line
+"N passed, M failed" (", K skipped" may follow). A stage that fails without a counted failure is one
+failure; one that passes nothing has tested nothing and is a failure too. After a step that fails
+nothing else is run. The very last line is the sum: "N passed, M failed".
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+LIMIT_SECONDS = 1200
+PLAIN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+DOCTEST = re.compile(
+    r"\[doctest\] test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
+UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\n(OK|FAILED)(?: \((.*)\))?$", re.M)
+
+
+def count(output):
+    """(passed, failed, skipped) of all counters in a stage's output."""
+    passed = failed = skipped = 0
+    for pattern in (PLAIN, DOCTEST):
+        for match in pattern.finditer(output):
+            passed += int(match[1])
+            failed += int(match[2])
+            skipped += int(match[3] or 0)
+    for match in UNITTEST.finditer(output):
+        pairs = re.findall(r"([a-z ]+)=(\d+)", match[3] or "")
+        marks = {key.strip(): int(value) for key, value in pairs}
+        wrong = sum(value for key, value in marks.items() if key != "skipped")
+        passed += int(match[1]) - wrong - marks.get("skipped", 0)
+        failed += wrong
+        skipped += marks.get("skipped", 0)
+    return passed, failed, skipped
+
+
+def run(command, shown):
+    """Runs a command in a group of its own; returns (exit code, output)."""
+    process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
+    signal.alarm(LIMIT_SECONDS)
+    lines = []
+    for line in process.stdout:
+        text = line.decode("utf-8", "replace")
+        lines.append(text)
+        if shown:
+            print(text, end="", flush=True)
+    code = process.wait()
+    signal.alarm(0)
+    return code, "".join(lines)
+
+
+def main(stages):
+    passed = failed = skipped = 0
+    loud = os.environ.get("V") == "1"
+    begin_all = time.monotonic()
+    for stage in stages:
+        name, kind, command = re.match(r"([\w.-]+)([=:])(.*)$", stage, re.S).groups()
+        is_test = kind == "="
+        print(f"== {name}", flush=True)
+        begin = time.monotonic()
+        code, output = run(command, loud or not is_test)
+        seconds = time.monotonic() - begin
+        ok, wrong, left_out = count(output) if is_test else (0, 0, 0)
+        note = f", {left_out} left out" if left_out else ""
+        if code != 0 and wrong == 0:
+            wrong, note = 1, f"{note}, exit code {code}"
+        elif is_test and ok + wrong == 0:
+            wrong, note = 1, f"{note}, nothing was tested"
+        passed, failed, skipped = passed + ok, failed + wrong, skipped + left_out
+        if wrong and is_test and not loud:
+            print(output, end="" if output.endswith("\n") else "\n")
+        counters = f"{ok} passed, {wrong} failed{note}, " if is_test or wrong else ""
+        print(f"== {name}: {counters}{seconds:.1f} s", flush=True)
+        if wrong and not is_test:
+            break
+    print(f"== all stages: {time.monotonic() - begin_all:.1f} s, {skipped} tests left out")
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
