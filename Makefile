@@ -74,9 +74,8 @@ override CPPFLAGS += -Isrc -Iinclude -I$(BUILD)/generated -isystem $(CJSON)/incl
 ISA_AVX2 := -mavx2 -mfma -mf16c
 ISA_AVX512 := $(ISA_AVX2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
 KERNELS := $(OUT)/obj/backend/cpu/kernels
-ifeq ($(CONFIG),release)
-  $(KERNELS)/%.o: KERNEL_FLAGS := -O3
-endif
+OPTIMIZE_KERNELS := $(if $(filter release,$(CONFIG)),-O3)
+$(KERNELS)/%.o: KERNEL_FLAGS := $(OPTIMIZE_KERNELS)
 $(KERNELS)/avx2/%.o: ISA_FLAGS := $(ISA_AVX2)
 $(KERNELS)/avx512/%.o: ISA_FLAGS := $(ISA_AVX512)
 $(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
@@ -120,13 +119,14 @@ endif
 
 .PHONY: all lib static tool
 .DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
 all: lib static tool
 lib: $(LIB)/libsoma.so
 static: $(LIB)/libsoma.a
 tool: $(if $(CLI_OBJECTS),$(OUT)/soma)
 
 # A change of compiler or flags rebuilds: every object hangs on a file that changes with them.
-FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(ISA_AVX512) $(SHARED)
+FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(SHARED)
 ifneq ($(file < $(OUT)/flags),$(FLAGS))
   $(shell mkdir -p $(OUT))
   $(file > $(OUT)/flags,$(FLAGS))
@@ -174,8 +174,8 @@ $(LIB)/libsoma.a: $(OBJECTS) $(OUT)/sources $(MAP) $(CJSON)/libcjson.a
 	@ar rcs $@ $(OUT)/soma.o
 
 $(OUT)/soma: $(CLI_OBJECTS) | $(LIB)/libsoma.so
-	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) $(LINK) -o $@ $(CLI_OBJECTS) $(CJSON)/libcjson.a -L$(LIB) -lsoma \
-	  -Wl,-rpath,'$$ORIGIN/$(TO_LIB)'
+	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) $(LINK) -o $@ $(CLI_OBJECTS) \
+	  $(CJSON)/libcjson.a -L$(LIB) -lsoma -Wl,-rpath,'$$ORIGIN/$(TO_LIB)'
 
 $(CJSON)/libcjson.a: .ci/cjson
 	$(call quiet,BUILD,$@) .ci/cjson $(CJSON)
@@ -246,9 +246,10 @@ $(TINY)/made: tests/oracle/make_tiny_model.py | $(VENV)/requirements.txt
 
 PROMPT ?= Why is the sky blue?
 AGAIN := @$(MAKE) --no-print-directory
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: run test check test-stages check-stages
 run: deps-build $(MODEL)
-	$(AGAIN) all
+	$(AGAIN) $(parallel) all
 	$(OUT)/soma generate $(MODEL) -p "$(PROMPT)"
 test: deps-test $(MODEL)
 	$(AGAIN) test-stages
@@ -259,7 +260,7 @@ check: deps $(MODEL)
 scripts = $(sort $(wildcard $(1:%=tests/%/*_test.py)))
 TEST_SCRIPTS := $(call scripts,golden oracle cli bench) \
   $(sort $(wildcard bindings/python/tests/*_test.py tests/python/*_test.py))
-CHECK_SCRIPTS := $(call scripts,abi install)
+CHECK_SCRIPTS := $(call scripts,tidy abi install)
 script_name = $(subst /,.,$(patsubst tests/%,%,$(1:%_test.py=%)))
 build_step = $(MAKE) --no-print-directory -j$(shell nproc)
 TEST_ENV := SOMA_TEST_MODEL=$(MODEL) SOMA_TINY_DIR=$(TINY) SOMA_LIBRARY=$(LIB)/libsoma.so \
@@ -270,8 +271,6 @@ SANITIZER_ENV := $(TEST_ENV) ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-$(CLA
 test-stages: $(TINY)/made
 	@$(TEST_ENV) $(PYTHON) tests/run.py \
 	  'build:$(build_step) all units' \
-	  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
-	  $(foreach script,$(call scripts,tidy),'$(call script_name,$(script))=$(PYTHON) $(script)') \
 	  $(foreach unit,$(UNITS),'unit.$(unit)=$(OUT)/tests/$(unit)_test') \
 	  $(foreach script,$(TEST_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
 
@@ -282,6 +281,7 @@ sanitized = 'build.$(1):$(build_step) CONFIG=$(1) units $(2)' \
 check-stages: $(TINY)/made
 	@$(SANITIZER_ENV) $(PYTHON) tests/run.py \
 	  'build:$(build_step) all' \
+	  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
 	  $(call sanitized,asan,fuzzers) $(call sanitized,tsan) \
 	  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)') \
 	  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
@@ -289,19 +289,19 @@ check-stages: $(TINY)/made
 
 .PHONY: tidy fuzz bench
 tidy: deps
-	$(AGAIN) lib
-	$(AGAIN) CONFIG=asan units fuzzers
+	$(AGAIN) $(parallel) lib
+	$(AGAIN) $(parallel) CONFIG=asan units fuzzers
 	@$(PYTHON) tests/tidy/tidy.py $(OUT)
 	@$(PYTHON) tests/tidy/clang_tidy.py --all $(BUILD)/asan
 
 FUZZ_SECONDS ?= 600
 fuzz: deps
-	$(AGAIN) CONFIG=asan fuzzers
+	$(AGAIN) $(parallel) CONFIG=asan fuzzers
 	@$(SANITIZER_ENV) $(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan $(FUZZ_SECONDS)
 
 # PEER='--peer-bench FILE --peer-commit ID' measures against a peer's bench (tests/bench/peer.py).
 bench: deps-test $(MODEL)
-	$(AGAIN) all
+	$(AGAIN) $(parallel) all
 	@$(PYTHON) tests/bench/peer.py $(OUT)/soma $(MODEL) $(PEER)
 
 .PHONY: wheel
@@ -360,11 +360,11 @@ help:
 	@echo 'make            the library (lib/) and the tool (build/release/soma); CONFIG=$(CONFIG)'
 	@echo 'make run        packages, build, model, then one answer from it; PROMPT="..."'
 	@echo 'make test       all tests; make unit-FOLDER runs one binary ($(UNITS))'
-	@echo 'make check      sanitizers, installed prefix, clang-tidy, fuzz smoke'
+	@echo 'make check      sanitizers, ABI, installed prefix, tidy, clang-tidy, fuzz smoke'
 	@echo 'make bench      figures of the tool, beside those of a peer with PEER="..."'
 	@echo 'make tidy       the rules of src/STYLE.md and all of clang-tidy'
 	@echo 'make fuzz       every fuzz target; FUZZ_SECONDS=$(FUZZ_SECONDS) over all of them'
-	@echo 'make deps       Debian packages (.ci/packages), cJSON, Python packages'
+	@echo 'make deps       Debian packages (.ci/packages), cJSON (CJSON_DIR= names a source), Python packages'
 	@echo 'make install    PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) DESTDIR=$(DESTDIR); uninstall undoes it'
 	@echo 'make wheel      the Python package, in $(BUILD)/wheel/'
 	@echo 'make clean      all that was built here'

@@ -43,8 +43,11 @@ def count(output):
 
 def run(command, shown):
     """Runs a command in a group of its own; returns (exit code, output)."""
+    # A make among the commands starts its own jobs: it can't reach this make's, if there is one.
+    flags = re.sub(r" ?(-j\d*|--jobserver-auth=\S+)", "", os.environ.get("MAKEFLAGS", ""))
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+                               stderr=subprocess.STDOUT, start_new_session=True,
+                               env={**os.environ, "MAKEFLAGS": flags})
     signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
     signal.alarm(LIMIT_SECONDS)
     lines = []

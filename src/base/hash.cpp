@@ -16,7 +16,9 @@ namespace {
 using State = crypto_generichash_blake2b_state;
 constexpr size_t digest_bytes = 16;
 
-State* state_in(u8* storage) { return std::launder(reinterpret_cast<State*>(storage)); }
+State* state_in(u8* storage) {
+  return std::launder(reinterpret_cast<State*>(storage));
+}
 
 }  // namespace
 
@@ -31,7 +33,9 @@ Digest& Digest::number(u64 value) {
   return *this;
 }
 
-Digest& Digest::real(double value) { return number(std::bit_cast<u64>(value)); }
+Digest& Digest::real(double value) {
+  return number(std::bit_cast<u64>(value));
+}
 
 Digest& Digest::text(std::string_view value) {
   number(value.size());

@@ -14,7 +14,7 @@ class Digest {
   Digest& number(u64 value);
   Digest& real(double value);  // by its bits: 0.0 and -0.0 differ
   Digest& text(std::string_view value);
-  std::string hex();           // 32 lowercase digits; nothing may follow
+  std::string hex();  // 32 lowercase digits; nothing may follow
 
  private:
   void feed(const void* data, size_t size);

@@ -102,9 +102,10 @@ std::string Circuit::dump() const {
     for (const EdgeId output : node.outputs) outputs += " " + edge_text(edges[output]);
     columns.row({text("{}", i), node.id, canonical_name(node), inputs, outputs, facts_text(node)});
   }
-  return text("circuit {}: {} layers, KV {} heads x {}; n: rows of the step, m: rows that want "
-              "logits\n{}{} nodes, {} edges\n",
-              architecture, layers, kv_heads, head_dim, columns.str(), nodes.size(), edges.size());
+  return text(
+      "circuit {}: {} layers, KV {} heads x {}; n: rows of the step, m: rows that want "
+      "logits\n{}{} nodes, {} edges\n",
+      architecture, layers, kv_heads, head_dim, columns.str(), nodes.size(), edges.size());
 }
 
 }  // namespace soma

@@ -30,16 +30,14 @@ class ShapeCheck {
   }
 
  private:
-  void embed() {
-    edge(out(), Format::F32, RowsOf::Step, weight().columns);
-  }
+  void embed() { edge(out(), Format::F32, RowsOf::Step, weight().columns); }
 
   void rms_norm() {
     edge(in(0), Format::F32, in(0).rows, weight().columns);
     edge(out(), Format::F32, in(0).rows, in(0).width);
     if (weight().format != Format::F32 || weight().rows != 1) {
       complain(text("its weight '{}' must be one row of f32, is {} rows of {}", weight().tensor,
-               weight().rows, format_info(weight().format).name));
+                    weight().rows, format_info(weight().format).name));
     }
   }
 
@@ -98,7 +96,7 @@ class ShapeCheck {
     edge(out(), Format::F32, RowsOf::Step, out().width);
     if (!in(0).is_stream || !out().is_stream) {
       complain(text("it adds to the stream: '{}' and '{}' must both be stream edges", in(0).id,
-               out().id));
+                    out().id));
     }
   }
 
@@ -121,8 +119,8 @@ class ShapeCheck {
   u64 heads(std::string_view param) const { return count(param) * count("head_dim"); }
 
   void complain(std::string_view what) {
-    problems_.add(fail(Reason::circuit_shape, "node '{}' ({}): {}", node_.id,
-                       canonical_name(node_), what));
+    problems_.add(
+        fail(Reason::circuit_shape, "node '{}' ({}): {}", node_.id, canonical_name(node_), what));
   }
 
   void edge(const Edge& edge, Format format, RowsOf rows, u64 width) {
@@ -131,14 +129,14 @@ class ShapeCheck {
       return text("{} of {} x {}", format_info(of).name, r == RowsOf::Step ? "step" : "logits", w);
     };
     complain(text("edge '{}' must be {}, is {}", edge.id, shape(format, rows, width),
-             shape(edge.format, edge.rows, edge.width)));
+                  shape(edge.format, edge.rows, edge.width)));
   }
 
   void kv_state() {
     if (count("kv_heads") != static_cast<u64>(circuit_.kv_heads) ||
         count("head_dim") != static_cast<u64>(circuit_.head_dim)) {
       complain(text("the KV state has {} heads of {}, the node says {} of {}", circuit_.kv_heads,
-               circuit_.head_dim, count("kv_heads"), count("head_dim")));
+                    circuit_.head_dim, count("kv_heads"), count("head_dim")));
     }
   }
 
@@ -149,20 +147,21 @@ class ShapeCheck {
       complain(text("edge '{}' must be 1..{} wide, is {}", edge.id, edge_width_max, edge.width));
     }
     if (edge.width % info.block_elements != 0) {
-      complain(text("edge '{}' is {} wide, which {} can't hold in blocks of {}", edge.id, edge.width,
-               info.name, info.block_elements));
+      complain(text("edge '{}' is {} wide, which {} can't hold in blocks of {}", edge.id,
+                    edge.width, info.name, info.block_elements));
     }
   }
 
   void storable(const WeightRef& weight) {
     const FormatInfo& info = format_info(weight.format);
     if (weight.tensor.empty()) complain("it has a weight without a name");
-    if (!info.on_weight) complain(text("weight '{}' can't be stored as {}", weight.tensor, info.name));
-    const bool sized = weight.rows >= 1 && weight.rows <= edge_width_max &&
-                       weight.columns >= 1 && weight.columns <= edge_width_max;
+    if (!info.on_weight)
+      complain(text("weight '{}' can't be stored as {}", weight.tensor, info.name));
+    const bool sized = weight.rows >= 1 && weight.rows <= edge_width_max && weight.columns >= 1 &&
+                       weight.columns <= edge_width_max;
     if (!sized || weight.columns % info.block_elements != 0) {
       complain(text("weight '{}' can't be {} x {} in blocks of {}", weight.tensor, weight.rows,
-               weight.columns, info.block_elements));
+                    weight.columns, info.block_elements));
     }
   }
 

@@ -106,10 +106,11 @@ class Validator {
     }
     if (info.has_role ? !is_name(node.role) : !node.role.empty()) {
       complain_of(node, text("it {} role, got {}", info.has_role ? "needs a" : "has no",
-                  quoted(node.role)));
+                             quoted(node.role)));
     }
     if (node.layer < (info.has_state ? 0 : -1) || node.layer >= circuit_.layers) {
-      complain_of(node, text("layer {} is not one of the circuit's {}", node.layer, circuit_.layers));
+      complain_of(node,
+                  text("layer {} is not one of the circuit's {}", node.layer, circuit_.layers));
     }
     check_params(node, info);
     return problems_.count() == before;
@@ -133,12 +134,14 @@ class Validator {
         complain_of(node, text("it has no parameter {}", quoted(param.name)));
       } else if (!(param.value >= known->low && param.value <= known->high) ||
                  (known->whole && std::trunc(param.value) != param.value)) {
-        complain_of(node, text("{} must be {}{}..{}, is {}", param.name,
-                    known->whole ? "an integer of " : "", known->low, known->high, param.value));
+        complain_of(
+            node, text("{} must be {}{}..{}, is {}", param.name,
+                       known->whole ? "an integer of " : "", known->low, known->high, param.value));
       }
     }
     for (const ParamInfo& param : info.params) {
-      if (!seen.contains(param.name)) complain_of(node, text("parameter '{}' is missing", param.name));
+      if (!seen.contains(param.name))
+        complain_of(node, text("parameter '{}' is missing", param.name));
     }
   }
 
@@ -169,8 +172,8 @@ class Validator {
       if (makers_[id] == nobody) {
         complain(Reason::circuit_order, "edge {} is made by no node", quoted(edge.id));
       } else if (edge.producer != makers_[id] || edge.consumers != readers_[id]) {
-        complain(Reason::circuit_order, "edge {} lists other producers or readers than its nodes do",
-                 quoted(edge.id));
+        complain(Reason::circuit_order,
+                 "edge {} lists other producers or readers than its nodes do", quoted(edge.id));
       }
     }
   }
@@ -194,8 +197,9 @@ class Validator {
         complain(Reason::circuit_output, "edges {} and {} are both bound to {}", quoted(first->id),
                  quoted(edge.id), buffer_name(edge.binds));
       } else if (edge.rows != RowsOf::Logits) {
-        complain(Reason::circuit_output, "edge {} is bound to {}, which has the rows that want logits",
-                 quoted(edge.id), buffer_name(edge.binds));
+        complain(Reason::circuit_output,
+                 "edge {} is bound to {}, which has the rows that want logits", quoted(edge.id),
+                 buffer_name(edge.binds));
       }
       first = &edge;
     }
@@ -227,8 +231,8 @@ class Validator {
                    quoted(edge.id), start->width, edge.width);
         }
       }
-      if (node.op == Op::ResidualAdd && !node.inputs.empty() &&
-          node.inputs[0] < replaced.size() && circuit_.edges[node.inputs[0]].is_stream) {
+      if (node.op == Op::ResidualAdd && !node.inputs.empty() && node.inputs[0] < replaced.size() &&
+          circuit_.edges[node.inputs[0]].is_stream) {
         replaced[node.inputs[0]] = id;
       }
     }
@@ -241,7 +245,7 @@ class Validator {
       const Node*& writer = writers[static_cast<size_t>(node.layer)];
       if (writer != nullptr) {
         complain_of(node, text("{} already writes the KV state of layer {}", quoted(writer->id),
-                    node.layer));
+                               node.layer));
       }
       writer = &node;
     }
@@ -270,6 +274,8 @@ class Validator {
 
 }  // namespace
 
-Status Circuit::validate() const { return Validator(*this).run(); }
+Status Circuit::validate() const {
+  return Validator(*this).run();
+}
 
 }  // namespace soma

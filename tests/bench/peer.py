@@ -107,7 +107,7 @@ def soma_run(options, threads):
     """One run of the tool: every figure it gives."""
     figures = parse_soma(output_of([
         options.soma, "bench", options.model, "-p", str(PROMPT_TOKENS), "-n", str(DECODE_TOKENS),
-        "--threads", str(threads), "--json"]))
+        "-r", "1", "--threads", str(threads), "--json"]))
     figures["first_token_ms"] = 1000 * first_byte_seconds([
         options.soma, "generate", options.model, "-p", PROMPT, "--raw", "-n", "1", "--temp", "0",
         "--threads", str(threads)])

@@ -1,5 +1,6 @@
-// Fuzzes what stands between a conversation and its text: prompts of every family hold each message,
-// a template is of a known family or of none, and a stream of bytes comes out as text at every cut.
+// Fuzzes what stands between a conversation and its text: prompts of every family hold each
+// message, a template is of a known family or of none, and a stream of bytes comes out as text at
+// every cut.
 #include "base/text.hpp"
 #include "model/tokenizer/chat.hpp"
 

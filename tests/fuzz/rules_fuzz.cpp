@@ -49,8 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
     plan(*rules, {Mode::Decode, 1, Policy::Fast});
     // With the library's fallbacks behind them, the rules have something to win against.
     const Result<FusionRules> both =
-        FusionRules::parse(std::string(text) + std::string(embedded_rules().substr(
-                                                   embedded_rules().find("[[rule]]"))));
+        FusionRules::parse(std::string(text) +
+                           std::string(embedded_rules().substr(embedded_rules().find("[[rule]]"))));
     if (both.ok()) plan(*both, {Mode::Prefill, 64, Policy::Fast});
   }
   return 0;

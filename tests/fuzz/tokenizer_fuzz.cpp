@@ -19,7 +19,7 @@ std::vector<Tokenizer> make_tokenizers() {
     fixture.merge("  ", "  ");
     fixture.add("<|end|>", 3);
     fixture.add("<|end|>>", 3);
-    fixture.add("<", 4);
+    fixture.add("<|", 4);
     fixture.add("\t\t", 4);
     fixture.add("\u4E2D\u6587", 4);
     fixture.writer.set("tokenizer.ggml.pre", rule).set("tokenizer.ggml.bos_token_id", u32{0});

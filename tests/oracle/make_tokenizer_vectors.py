@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/tokenizer/: ids, pieces and prompts as the reference implementations make them.
+"""Writes tests/golden/tokenizer/: ids, pieces and prompts as the reference programs make them.
 
     python3 tests/oracle/make_tokenizer_vectors.py MODEL      needs gguf, tokenizers, jinja2
 

@@ -1,4 +1,4 @@
-"""Texts that are hard on tokenizers, the same ones on every run: many scripts, signs and mixtures."""
+"""Texts that are hard on tokenizers, the same on every run: many scripts, signs, mixtures."""
 
 import random
 
@@ -75,19 +75,23 @@ SPACES = [" ", "  ", "   ", "\n", "\n\n", "\n\n\n", "\t", "\t\t", "\r\n", " \n",
 NUMBERS = ["0", "7", "42", "1999", "3.14", "1e-7", "٣٤٥", "۱۲۳", "१२३", "๔๕", "１２", "Ⅻ", "½", "²",
            "一二三", "𝟝", "໑", "𞥐", "௧௨", "㊷", "\U00010d42", "\U0001ccf5", "\U00011de3"]
 
-EMOJI = ["😀", "👍🏽", "👩‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪🇫🇷", "❤️", "1️⃣", "👨🏿‍🚀", "🫠", "☂", "✈︎", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+EMOJI = ["😀", "👍🏽", "👩‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪🇫🇷", "❤️", "1️⃣", "👨🏿‍🚀", "🫠", "☂", "✈︎",
+         "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
          "🪿", "\U0001fae9"]
 
 MARKS = ["e\u0301", "a\u0308\u0323", "q\u0307\u0323", "Z\u0351\u036b\u0343\u036a\u0302",
-         "ก็", "क्षि", "\u0301", "ﷺ", "ﬁ", "ſt", "'ſ", "K\u212a", "İi\u0307", "ß", "\u1100\u1161\u11a8",
+         "ก็", "क्षि", "\u0301", "ﷺ", "ﬁ", "ſt", "'ſ", "K\u212a", "İi\u0307", "ß",
+         "\u1100\u1161\u11a8",
          "\u202eabc\u202c", "\u2066x\u2069"]
 
-CONTROLS = ["\x00", "\x00\x00", "\x01", "\x04", "\x06", "\x07", "\x08", "\x13", "\x14", "\x16", "\x1b[31m", "\x1d",
+CONTROLS = ["\x00", "\x00\x00", "\x01", "\x04", "\x06", "\x07", "\x08", "\x13", "\x14",
+            "\x16", "\x1b[31m", "\x1d",
             "\x7f", "\x80", "\x9f", "\ufffe", "\uffff", "\ufffd", "\U0010ffff", "\U00040000",
             "\U000b1234", "\ue000", "\U000f0000"]
 
 SIGNS = ["'s", "'S", "'ll", "'LL", "’s", "''", "'", "'re", "n't", "...", "…", "!?", "--", "—", "#@",
-         "$5", "€9", "_", "__init__", "«x»", "„y“", "「z」", "()", "[](", "/*", "*/", "<|", "|>", "<", "^",
+         "$5", "€9", "_", "__init__", "«x»", "„y“", "「z」", "()", "[](", "/*", "*/", "<|", "|>",
+         "<", "^",
          "`", "~~", "°C", "×", "→", "∀x∈ℝ", "\\n"]
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<reponame>", "<file_sep>",
@@ -96,7 +100,8 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<repon
            "<jupyter_script>", "<empty_output>"]
 
 # Nearly special: cut short, doubled, in the wrong case, one inside the other.
-NEARLY = ["<|im_start|", "|im_end|>", "<|IM_END|>", "<<|im_end|>>", "<|im_<|im_end|>start|>", "<|im_start |>",
+NEARLY = ["<|im_start|", "|im_end|>", "<|IM_END|>", "<<|im_end|>>", "<|im_<|im_end|>start|>",
+          "<|im_start |>",
           "<repo_name", "<file_sep>>", "<|im_start|><|im_start|>", "<|endoftext|><|im_end|>\n"]
 
 
@@ -110,8 +115,8 @@ def random_character(rng):
 
 
 def fragment(rng):
-    pool = rng.choice(["words", "words", "words", "slice", CODE, SPACES, SPACES, NUMBERS, EMOJI, MARKS,
-                       CONTROLS, SIGNS, SIGNS, "random", "special"])
+    pool = rng.choice(["words", "words", "words", "slice", CODE, SPACES, SPACES, NUMBERS, EMOJI,
+                       MARKS, CONTROLS, SIGNS, SIGNS, "random", "special"])
     if pool == "words":
         words = rng.choice(SENTENCES).split(" ")
         first = rng.randrange(len(words))
@@ -133,8 +138,8 @@ def fragment(rng):
 
 def runs():
     """One thing many times: the long pieces."""
-    for unit in ["a", "A", " ", "\n", "\t", "\r\n", "0", "!", "=", "-", "é", "中", "😀", "ab", "na", "\u0301", "\x00", "'", "'s",
-                 "\u00a0", "\u3000", "<", "<|"]:
+    for unit in ["a", "A", " ", "\n", "\t", "\r\n", "0", "!", "=", "-", "é", "中", "😀", "ab", "na",
+                 "\u0301", "\x00", "'", "'s", "\u00a0", "\u3000", "<", "<|"]:
         for count in (2, 3, 5, 8, 17, 50):
             yield unit * count
             yield "x " + unit * count + " y"
@@ -142,10 +147,12 @@ def runs():
 
 def texts(count, seed=20250101):
     """At least `count` different texts."""
-    found = dict.fromkeys(["", *SENTENCES, *CODE, *SPACES, *NUMBERS, *EMOJI, *MARKS, *CONTROLS, *SIGNS, *SPECIAL, *NEARLY])
+    found = dict.fromkeys(["", *SENTENCES, *CODE, *SPACES, *NUMBERS, *EMOJI, *MARKS, *CONTROLS,
+                           *SIGNS, *SPECIAL, *NEARLY])
     found.update(dict.fromkeys(runs()))
     for white in SPACES:
-        found.update(dict.fromkeys([f"a{white}b", f"{white}b", f"a{white}", f"1{white}2", f"!{white}?", f"a {white} b"]))
+        found.update(dict.fromkeys([f"a{white}b", f"{white}b", f"a{white}", f"1{white}2",
+                                    f"!{white}?", f"a {white} b"]))
     rng = random.Random(seed)
     while len(found) < count:
         glue = rng.choice(["", "", " "])

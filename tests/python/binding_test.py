@@ -17,7 +17,7 @@ import soma
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = os.environ["SOMA_TEST_MODEL"]
-QUESTION = "What is the capital of France?"
+QUESTION = "Why is the sky blue?"  # what it answers is no near tie
 
 
 class Generate(unittest.TestCase):
@@ -27,15 +27,15 @@ class Generate(unittest.TestCase):
 
     def test_generate_answers(self):
         pieces = []
-        result = self.model.generate(QUESTION, tokens=32, temperature=0, on_text=pieces.append)
-        self.assertIn("Paris", result.text)
-        self.assertEqual(result.finish, "end")
+        result = self.model.generate(QUESTION, tokens=64, temperature=0, on_text=pieces.append)
+        self.assertIn("Rayleigh", result.text)
+        self.assertEqual(result.finish, "length")
         self.assertEqual("".join(pieces), result.text)
         self.assertEqual(result.prompt_tokens, self.model.prompt_tokens(QUESTION))
 
     def test_stream_gives_the_same_text(self):
-        text = "".join(self.model.stream(QUESTION, tokens=32, temperature=0))
-        self.assertEqual(text, self.model.generate(QUESTION, tokens=32, temperature=0).text)
+        text = "".join(self.model.stream(QUESTION, tokens=64, temperature=0))
+        self.assertEqual(text, self.model.generate(QUESTION, tokens=64, temperature=0).text)
 
     def test_false_from_the_callback_stops(self):
         result = self.model.generate("Count to a hundred.", tokens=200, on_text=lambda _: False)
@@ -152,11 +152,11 @@ class Wheel(unittest.TestCase):
                      if key not in ("PYTHONPATH", "SOMA_LIBRARY")}
             code = (f"import soma; assert soma.__file__.startswith({str(target)!r}); "
                     f"m = soma.Model({str(Path(MODEL).resolve())!r}, context=128); "
-                    f"print(m.generate({QUESTION!r}, tokens=16, temperature=0).text)")
+                    f"print(m.generate({QUESTION!r}, tokens=40, temperature=0).text)")
             done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True,
                                   text=True, env={**clean, "PYTHONPATH": str(target)})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("Paris", done.stdout)
+            self.assertIn("Rayleigh", done.stdout)
 
 
 if __name__ == "__main__":

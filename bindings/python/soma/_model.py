@@ -277,7 +277,7 @@ class Sequence(Handle):
     def fork(self) -> "Sequence":
         return Sequence(self._session, make(lib.soma_sequence_fork, self._raw))
 
-    def generate(self, tokens: Items[int], *, on_text: Callable[[str], Any] | None = None,
+    def generate(self, prompt: Items[int], *, on_text: Callable[[str], Any] | None = None,
                  timeout_s: float | None = None, **options: Any) -> Generation:
         settings = Options("generate", options)
         watch = _Watch(self._session.runtime, None, timeout_s)
@@ -290,10 +290,10 @@ class Sequence(Handle):
                 return _api.SOMA_CONTINUE
             return watch.guarded(body)
 
-        result = watch.run(facts, lib.soma_sequence_generate, self._raw, *_ids(tokens),
+        result = watch.run(facts, lib.soma_sequence_generate, self._raw, *_ids(prompt),
                            settings._raw, _api.soma_token_fn(token_came), None,
                            _api.soma_destroy_fn(), watch.raw)
         if watch.raised is not None:
             raise watch.raised
-        return Generation(result["text"], result["tokens"], result["finish"], list(tokens),
+        return Generation(result["text"], result["tokens"], result["finish"], list(prompt),
                           result["prefill_s"], result["decode_s"], result["first_token_s"])

@@ -88,13 +88,17 @@ Status check_plan(const Circuit& circuit, const FusionPlan& plan) {
     }
   }
   if (!sound || members != owned.size()) {
-    return fail(Reason::internal, "the fusion plan is not one of this circuit: {} nodes in groups, "
-                "{} in the circuit, or one in two groups", members, owned.size());
+    return fail(Reason::internal,
+                "the fusion plan is not one of this circuit: {} nodes in groups, "
+                "{} in the circuit, or one in two groups",
+                members, owned.size());
   }
   const std::string digest = plan_digest(circuit, plan);
   if (digest != plan.digest) {
-    return fail(Reason::internal, "the fusion plan was changed, or made for another circuit: its "
-                "digest is {}, but of what it says {}", plan.digest, digest);
+    return fail(Reason::internal,
+                "the fusion plan was changed, or made for another circuit: its "
+                "digest is {}, but of what it says {}",
+                plan.digest, digest);
   }
   return {};
 }

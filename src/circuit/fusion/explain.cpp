@@ -26,8 +26,8 @@ bool could_take(const Rule& rule, const Node& node) {
 
 class Explanation {
  public:
-  Explanation(const Circuit& circuit, const Dependencies& dependencies,
-              const Selection& selection, NodeId node)
+  Explanation(const Circuit& circuit, const Dependencies& dependencies, const Selection& selection,
+              NodeId node)
       : circuit_(circuit), dependencies_(dependencies), selection_(selection), node_(node) {}
 
   void add_excluded(const Rule& rule, const std::string& why) { row("not used", rule, why); }
@@ -37,14 +37,16 @@ class Explanation {
     for (const Candidate& candidate : selection_.chosen) {
       if (candidate.rule != &rule || !holds_node(candidate.nodes)) continue;
       matched = true;
-      row("won", rule, text("saves {:.0f} ns as {}", candidate.saved_ns,
-                            member_names(circuit_, candidate.nodes)));
+      row("won", rule,
+          text("saves {:.0f} ns as {}", candidate.saved_ns,
+               member_names(circuit_, candidate.nodes)));
     }
     for (const Selection::Lost& lost : selection_.lost) {
       if (lost.candidate.rule != &rule || !holds_node(lost.candidate.nodes)) continue;
       matched = true;
-      row("lost", rule, text("would save {:.0f} ns as {}; {}", lost.candidate.saved_ns,
-                             member_names(circuit_, lost.candidate.nodes), lost.why));
+      row("lost", rule,
+          text("would save {:.0f} ns as {}; {}", lost.candidate.saved_ns,
+               member_names(circuit_, lost.candidate.nodes), lost.why));
     }
     if (!matched) row("no match", rule, why_no_match(rule));
   }
@@ -90,8 +92,7 @@ Result<std::string> explain_node(const Circuit& circuit, const FusionRules& rule
   const auto has_id = [id](const Node& node) { return node.id == id; };
   const auto found = std::find_if(circuit.nodes.begin(), circuit.nodes.end(), has_id);
   if (found == circuit.nodes.end()) {
-    return fail(Reason::circuit_node, "the circuit has no node {}; its dump lists all",
-                quoted(id));
+    return fail(Reason::circuit_node, "the circuit has no node {}; its dump lists all", quoted(id));
   }
   const Dependencies dependencies = find_dependencies(circuit);
   const Selection selection = select(circuit, dependencies, rules.table(), catalogue, request);
@@ -105,9 +106,9 @@ Result<std::string> explain_node(const Circuit& circuit, const FusionRules& rule
       explanation.add(rule);
     }
   }
-  return text("node {} ({}) in {}, up to {} rows, policy {}\n{}", found->id,
-              canonical_name(*found), mode_name(request.mode), request.rows_max,
-              policy_name(request.policy), explanation.str());
+  return text("node {} ({}) in {}, up to {} rows, policy {}\n{}", found->id, canonical_name(*found),
+              mode_name(request.mode), request.rows_max, policy_name(request.policy),
+              explanation.str());
 }
 
 }  // namespace soma

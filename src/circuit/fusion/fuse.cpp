@@ -17,8 +17,10 @@ Status check_request(const KernelCatalogue& catalogue, const PlanRequest& reques
                 plan_rows_max, request.rows_max);
   }
   if (!(catalogue.launch_ns >= 0) || !(catalogue.bytes_per_ns > 0)) {
-    return fail(Reason::argument_range, "a catalogue's costs must be positive: launch_ns is {}, "
-                "bytes_per_ns {}", catalogue.launch_ns, catalogue.bytes_per_ns);
+    return fail(Reason::argument_range,
+                "a catalogue's costs must be positive: launch_ns is {}, "
+                "bytes_per_ns {}",
+                catalogue.launch_ns, catalogue.bytes_per_ns);
   }
   return {};
 }
@@ -28,9 +30,10 @@ Status refuse_uncovered(const Circuit& circuit, const Selection& selection,
   Problems problems;
   for (const NodeId id : selection.uncovered) {
     const Node& node = circuit.nodes[id];
-    problems.add(fail(Reason::fusion_uncovered, "no rule covers node '{}' ({}) in mode {}, {} rows, "
-                      "policy {}; explain it to see why each rule failed", node.id,
-                      canonical_name(node), mode_name(request.mode), request.rows_max,
+    problems.add(fail(Reason::fusion_uncovered,
+                      "no rule covers node '{}' ({}) in mode {}, {} rows, "
+                      "policy {}; explain it to see why each rule failed",
+                      node.id, canonical_name(node), mode_name(request.mode), request.rows_max,
                       policy_name(request.policy)));
   }
   return std::move(problems).status();

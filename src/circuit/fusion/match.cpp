@@ -75,8 +75,8 @@ class Matcher {
   bool fits(const Element& element, NodeId id) const {
     const Node& node = circuit_.nodes[id];
     if (taken_[id] || node.op != element.op || holds(id)) return false;
-    if (!element.roles.empty() && std::find(element.roles.begin(), element.roles.end(),
-                                            node.role) == element.roles.end()) {
+    if (!element.roles.empty() &&
+        std::find(element.roles.begin(), element.roles.end(), node.role) == element.roles.end()) {
       return false;
     }
     // A name that stands twice among the operands means one edge, also on its first mention.
@@ -122,8 +122,8 @@ class Matcher {
     }
     for (const NodeId reader : edge.consumers) {
       if (holds(reader)) continue;
-      return give_up(text("'{}' is also read by '{}', outside the group", edge.id,
-                          circuit_.nodes[reader].id));
+      return give_up(
+          text("'{}' is also read by '{}', outside the group", edge.id, circuit_.nodes[reader].id));
     }
     return true;
   }

@@ -41,8 +41,8 @@ Result<std::vector<Group>> order_groups(const Dependencies& dependencies,
     ordered.push_back(std::move(groups[g]));
   }
   if (ordered.size() != groups.size()) {
-    return fail(Reason::internal, "{} of {} groups wait for each other", groups.size() - ordered.size(),
-                groups.size());
+    return fail(Reason::internal, "{} of {} groups wait for each other",
+                groups.size() - ordered.size(), groups.size());
   }
   return ordered;
 }

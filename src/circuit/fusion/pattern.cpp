@@ -125,14 +125,18 @@ Status add_pattern_line(Pattern& pattern, std::string_view text) {
     line.element.reads.push_back(value);
   }
   if (!connected) {
-    return fail(Reason::fusion_rules, "pattern line {} reads nothing that the lines before it "
-                "make or read: a group must hang together", quoted(text));
+    return fail(Reason::fusion_rules,
+                "pattern line {} reads nothing that the lines before it "
+                "make or read: a group must hang together",
+                quoted(text));
   }
   const size_t before = pattern.values.size();
   line.element.makes = value_of(pattern, line.makes);
   if (line.element.makes < before) {
-    return fail(Reason::fusion_rules, "pattern line {} makes '{}', which is made or read before "
-                "it: each value is made once, then read", quoted(text), line.makes);
+    return fail(Reason::fusion_rules,
+                "pattern line {} makes '{}', which is made or read before "
+                "it: each value is made once, then read",
+                quoted(text), line.makes);
   }
   pattern.elements.push_back(std::move(line.element));
   return {};

@@ -22,7 +22,9 @@ std::string kernel_names(const Group& group) {
 
 }  // namespace
 
-std::string_view mode_name(Mode mode) { return mode_names[static_cast<size_t>(mode)]; }
+std::string_view mode_name(Mode mode) {
+  return mode_names[static_cast<size_t>(mode)];
+}
 
 std::optional<Mode> mode_by_name(std::string_view name) {
   const auto found = std::find(mode_names.begin(), mode_names.end(), name);
@@ -64,13 +66,14 @@ std::string FusionPlan::dump(const Circuit& circuit) const {
   const auto edges_in = [this](EdgeState state) {
     return std::count(edge_states.begin(), edge_states.end(), state);
   };
-  return text("fusion plan {}: {}, up to {} rows, policy {}\n{}"
-              "{} launches, {} copies of {} nodes; {:.1f} us saved; edges: {} fused, {} stored, "
-              "{} without bytes\ndigest {}\n",
-              architecture, mode_name(request.mode), request.rows_max,
-              policy_name(request.policy), columns.str(), launches(), copies(),
-              circuit.nodes.size(), saved_ns / 1000, edges_in(EdgeState::Fused),
-              edges_in(EdgeState::Materialized), edges_in(EdgeState::Absent), digest);
+  return text(
+      "fusion plan {}: {}, up to {} rows, policy {}\n{}"
+      "{} launches, {} copies of {} nodes; {:.1f} us saved; edges: {} fused, {} stored, "
+      "{} without bytes\ndigest {}\n",
+      architecture, mode_name(request.mode), request.rows_max, policy_name(request.policy),
+      columns.str(), launches(), copies(), circuit.nodes.size(), saved_ns / 1000,
+      edges_in(EdgeState::Fused), edges_in(EdgeState::Materialized), edges_in(EdgeState::Absent),
+      digest);
 }
 
 }  // namespace soma

@@ -121,8 +121,7 @@ class Selector {
         taken_by_(circuit.nodes.size()) {}
 
   void offer(const Rule& rule, NodeId anchor) {
-    std::optional<std::vector<NodeId>> nodes =
-        match(circuit_, dependencies_, rule, anchor, taken_);
+    std::optional<std::vector<NodeId>> nodes = match(circuit_, dependencies_, rule, anchor, taken_);
     if (!nodes) return;
     const double saved = saved_ns(circuit_, rule, *nodes, catalogue_, request_.rows_max);
     open_.push({&rule, std::move(*nodes), saved});
@@ -146,8 +145,8 @@ class Selector {
       if (!taken_[node]) continue;
       const NodeId anchor = candidate.nodes.front();
       const Rule& rule = *candidate.rule;
-      lose(std::move(candidate), text("rule '{}' took '{}' before",
-                                      taken_by_[node]->id, circuit_.nodes[node].id));
+      lose(std::move(candidate),
+           text("rule '{}' took '{}' before", taken_by_[node]->id, circuit_.nodes[node].id));
       if (!taken_[anchor]) offer(rule, anchor);
       return;
     }

@@ -12,13 +12,13 @@ struct Candidate {
 };
 
 struct Selection {
-  std::vector<Candidate> chosen;     // in the order of choice
-  std::vector<NodeId> uncovered;     // nodes no rule took
+  std::vector<Candidate> chosen;  // in the order of choice
+  std::vector<NodeId> uncovered;  // nodes no rule took
   struct Lost {
     Candidate candidate;
     std::string why;
   };
-  std::vector<Lost> lost;            // matches that were given up, for explain
+  std::vector<Lost> lost;  // matches that were given up, for explain
 };
 
 // Why a request can't use a rule at all, or nothing.

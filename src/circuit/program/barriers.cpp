@@ -3,9 +3,9 @@
 // Problem: threads run a launch's units without order, and one may begin the next launch while
 // another is still in this one. That is welcome where the two have nothing to do with each other.
 // Idea: keep what the launches since the last barrier read and wrote, as byte ranges of buffers and
-// as the KV states of layers. A launch needs a barrier if it reads what one of them wrote, or writes
-// what one of them read or wrote. A barrier empties the list. Weights and the step's tables are only
-// ever read.
+// as the KV states of layers. A launch needs a barrier if it reads what one of them wrote, or
+// writes what one of them read or wrote. A barrier empties the list. Weights and the step's tables
+// are only ever read.
 // Two launches that are both cut by rows and touch only their own rows could go without, if every
 // backend gave a row to the same thread in both. That would bind the backends' freedom to claim
 // rows as they come, for launches that the rules fuse anyway; so there is no such exception.

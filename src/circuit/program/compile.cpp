@@ -56,14 +56,17 @@ class Compiler {
     const Group& group = plan_.groups[g];
     const Emitter* emitter = find_emitter(group.emitter);
     if (emitter == nullptr) {
-      output_.problems.add(fail(Reason::program_emit, "group {} (rule '{}') wants emitter '{}', which does "
-                         "not exist", g, group.rule, group.emitter));
+      output_.problems.add(fail(Reason::program_emit,
+                                "group {} (rule '{}') wants emitter '{}', which does "
+                                "not exist",
+                                g, group.rule, group.emitter));
       return;
     }
     std::optional<std::vector<const Node*>> members = assign_members(circuit_, group, *emitter);
     if (!members) {
-      output_.problems.add(fail(Reason::program_emit, "group {} (rule '{}'): {}; emitter '{}' takes {}", g,
-                         group.rule, ops_of(group), group.emitter, ops_of(*emitter)));
+      output_.problems.add(fail(Reason::program_emit,
+                                "group {} (rule '{}'): {}; emitter '{}' takes {}", g, group.rule,
+                                ops_of(group), group.emitter, ops_of(*emitter)));
       return;
     }
     const size_t before = output_.program.launches.size();
@@ -72,9 +75,11 @@ class Compiler {
     const size_t launches = output_.program.launches.size() - before;
     constexpr u32 copies = 0;  // no emitter queues any: a launch is a kernel
     if (launches != group.launches || copies != group.copies) {
-      output_.problems.add(fail(Reason::program_emit, "emitter '{}' of group {} (rule '{}') queued {} "
-                         "launches and {} copies, the plan says {} and {}", group.emitter, g,
-                         group.rule, launches, copies, group.launches, group.copies));
+      output_.problems.add(fail(Reason::program_emit,
+                                "emitter '{}' of group {} (rule '{}') queued {} "
+                                "launches and {} copies, the plan says {} and {}",
+                                group.emitter, g, group.rule, launches, copies, group.launches,
+                                group.copies));
     }
   }
 

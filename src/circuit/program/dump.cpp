@@ -13,7 +13,8 @@ std::string grid_text(const Grid& grid) {
   switch (grid.kind) {
     case GridKind::Rows: return text("{} rows", rows);
     case GridKind::Columns:
-      return text("{} cols / {}{}", grid.extent, grid.unit, grid.rows == RowsOf::Step ? "" : " of m");
+      return text("{} cols / {}{}", grid.extent, grid.unit,
+                  grid.rows == RowsOf::Step ? "" : " of m");
     case GridKind::RowHeads: return text("{} x {} heads", rows, grid.extent);
     case GridKind::Single: return "1";
   }
@@ -49,8 +50,8 @@ u64 weight_bytes(const WeightRef& weight) {
 }  // namespace
 
 const Arg* Launch::find(std::string_view name) const {
-  const auto found = std::find_if(args.begin(), args.end(),
-                                  [name](const Arg& arg) { return arg.name == name; });
+  const auto found =
+      std::find_if(args.begin(), args.end(), [name](const Arg& arg) { return arg.name == name; });
   return found == args.end() ? nullptr : &*found;
 }
 
@@ -73,13 +74,14 @@ std::string Program::dump() const {
                       human_bytes(weight_bytes(weight)),
                       std::string(format_info(weight.format).name), weight.tensor});
   }
-  return text("program for up to {} rows (n: rows of the step, m: rows that want logits), policy "
-              "{}\n{}weights\n{}{} launches, {} barriers; {} weights of {}; arena {}, hidden {}; "
-              "KV {} layers x {} heads x {} in {}\nplan {}\ndigest {}\n",
-              request.rows_max, policy_name(request.policy), table.str(), weight_table.str(),
-              launches.size(), barriers, weights.size(), human_bytes(bytes),
-              human_bytes(arena_bytes), human_bytes(hidden_bytes), layers, kv_heads, head_dim,
-              format_info(kv_format).name, plan_digest, digest);
+  return text(
+      "program for up to {} rows (n: rows of the step, m: rows that want logits), policy "
+      "{}\n{}weights\n{}{} launches, {} barriers; {} weights of {}; arena {}, hidden {}; "
+      "KV {} layers x {} heads x {} in {}\nplan {}\ndigest {}\n",
+      request.rows_max, policy_name(request.policy), table.str(), weight_table.str(),
+      launches.size(), barriers, weights.size(), human_bytes(bytes), human_bytes(arena_bytes),
+      human_bytes(hidden_bytes), layers, kv_heads, head_dim, format_info(kv_format).name,
+      plan_digest, digest);
 }
 
 }  // namespace soma

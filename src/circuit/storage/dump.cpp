@@ -10,14 +10,15 @@ namespace {
 
 std::string totals(const BufferPlan& buffers) {
   const u64 bound = buffers.lower_bound_bytes;
-  const double waste =
-      bound == 0 ? 0
-                 : 100 * static_cast<double>(buffers.arena_bytes - bound) / static_cast<double>(bound);
-  return text("arena {}, lower bound {}, waste {:.1f} %; {} if nothing were shared\n"
-              "hidden {}, a row of logits {}\n",
-              human_bytes(buffers.arena_bytes), human_bytes(bound), waste,
-              human_bytes(buffers.materialized_bytes), human_bytes(buffers.hidden_bytes),
-              human_bytes(buffers.logits_row_bytes));
+  const double waste = bound == 0 ? 0
+                                  : 100 * static_cast<double>(buffers.arena_bytes - bound) /
+                                        static_cast<double>(bound);
+  return text(
+      "arena {}, lower bound {}, waste {:.1f} %; {} if nothing were shared\n"
+      "hidden {}, a row of logits {}\n",
+      human_bytes(buffers.arena_bytes), human_bytes(bound), waste,
+      human_bytes(buffers.materialized_bytes), human_bytes(buffers.hidden_bytes),
+      human_bytes(buffers.logits_row_bytes));
 }
 
 }  // namespace

@@ -25,13 +25,18 @@ namespace {
 constexpr u64 alignment = 256;  // whole cache lines, and what a device's loads like
 constexpr u64 arena_max = u64{1} << 46;
 
-u64 aligned(u64 bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+u64 aligned(u64 bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 // What is placed as one: an edge, an alias class, or a pack of those.
 struct Item {
-  struct Part { EdgeId edge; u64 offset; };
+  struct Part {
+    EdgeId edge;
+    u64 offset;
+  };
   std::vector<Part> parts;
-  u64 bytes = 0;   // aligned
+  u64 bytes = 0;  // aligned
   u64 offset = 0;
   u32 first = 0, last = 0;
   EdgeId lowest() const { return parts.front().edge; }
@@ -160,8 +165,10 @@ class Placer {
     for (const EdgeId id : classes_[root]) {
       const Slot& entry = slot(id);
       if (entry.bytes != slot(root).bytes || entry.row_bytes != slot(root).row_bytes) {
-        return fail(Reason::storage_layout, "edges '{}' and '{}' have other sizes and can't share "
-                    "a place", name(root), name(id));
+        return fail(Reason::storage_layout,
+                    "edges '{}' and '{}' have other sizes and can't share "
+                    "a place",
+                    name(root), name(id));
       }
       const bool first = item.parts.empty();
       item.first = first ? entry.first_group : std::min(item.first, entry.first_group);
@@ -212,11 +219,11 @@ class Placer {
   const FusionPlan& plan_;
   const Layout& layout_;
   const std::vector<LiveRange> live_;
-  std::vector<bool> external_;    // by edge
-  std::vector<EdgeId> root_;      // by edge: union-find over aliases, the lowest edge is the root
+  std::vector<bool> external_;  // by edge
+  std::vector<EdgeId> root_;    // by edge: union-find over aliases, the lowest edge is the root
   std::vector<std::vector<EdgeId>> classes_;  // by root: the edges that share its place
-  std::vector<bool> packed_;      // by root
-  std::vector<size_t> slot_of_;   // by stored edge
+  std::vector<bool> packed_;                  // by root
+  std::vector<size_t> slot_of_;               // by stored edge
   std::vector<Item> items_;
   BufferPlan buffers_;
 };

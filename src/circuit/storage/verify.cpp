@@ -1,13 +1,13 @@
 // Proves that a buffer plan is safe, independently of how it was made.
 //
-// Problem: a wrong offset doesn't crash; it makes a model say something else. place.cpp reasons with
-// live ranges, so a mistake there would repeat itself in a check that does so too.
-// Idea: replay. Walk the groups in order over an imagined memory in which each stored edge is either
-// whole or lost. Writing an edge makes it whole and every other edge that its bytes touch lost;
-// reading one demands that it is whole. At the end the bound outputs must be whole. All launches of
-// a group may run at once, so within a group no write may touch what the group reads or writes
-// otherwise, with one exception: a declared in-place pair at exactly one place, whose operand no
-// other member reads.
+// Problem: a wrong offset doesn't crash; it makes a model say something else. place.cpp reasons
+// with live ranges, so a mistake there would repeat itself in a check that does so too.
+// Idea: replay. Walk the groups in order over an imagined memory in which each stored edge is
+// either whole or lost. Writing an edge makes it whole and every other edge that its bytes touch
+// lost; reading one demands that it is whole. At the end the bound outputs must be whole. All
+// launches of a group may run at once, so within a group no write may touch what the group reads or
+// writes otherwise, with one exception: a declared in-place pair at exactly one place, whose
+// operand no other member reads.
 // Right, because that is what memory does; overlapping lives, an alias of a value that is still
 // needed, a stream value read after it was replaced, all show up as reading what is lost. Sizes,
 // alignment, ranges and digests are checked beside it. Cost: stored edges squared.
@@ -57,8 +57,8 @@ class Verifier {
     for (const Slot& slot : buffers_.slots) {
       if (!is_stored(slot.edge)) {
         complain("there is a slot for edge {}, which the plan does not store", slot.edge);
-      } else if (slots_[slot.edge] != nullptr || (&slot != buffers_.slots.data() &&
-                                                  (&slot - 1)->edge >= slot.edge)) {
+      } else if (slots_[slot.edge] != nullptr ||
+                 (&slot != buffers_.slots.data() && (&slot - 1)->edge >= slot.edge)) {
         complain("slots must be one an edge, in their order; '{}' is not", name(slot.edge));
       } else {
         slots_[slot.edge] = &slot;

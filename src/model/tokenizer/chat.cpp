@@ -4,8 +4,8 @@
 // (system, user and assistant turns of text, then the assistant's opening) there are few kinds, and
 // each is a row of the table below instead of an interpreter. A row is recognised by texts that the
 // template must contain, as it writes them into the prompt, and by ones that it must not contain,
-// because they belong to relatives that write other prompts. A template that fits no row is refused:
-// a prompt that is nearly right makes a model quietly worse.
+// because they belong to relatives that write other prompts. A template that fits no row is
+// refused: a prompt that is nearly right makes a model quietly worse.
 #include "model/tokenizer/chat.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Texts = std::span<const std::string_view>;
 
 constexpr std::string_view chatml_foreign[] = {
     "think",            // Qwen3 and its relatives drop or add reasoning
-    "raise_exception",  // conversations that this family refuses, we would not
+    "raise_exception",  // refuses conversations that would be written here
     "| trim",           // this family keeps white space
     "|trim",
 };

@@ -2,9 +2,9 @@
 //
 // Problem: the patterns say letter, number and white space, and what is one depends on the version
 // of Unicode. The models' tokenizers know 16 (and 17, where they split digits), the PCRE2 of
-// Debian 12 knows 14: nine thousand letters and numbers fewer. Besides, PCRE2 counts U+180E as white
-// space, which Unicode no longer does. Listing the differences inside the patterns is right, and
-// made them forty times slower: PCRE2 walks a class that is no bitmap range by range.
+// Debian 12 knows 14: nine thousand letters and numbers fewer. Besides, PCRE2 counts U+180E as
+// white space, which Unicode no longer does. Listing the differences inside the patterns is right,
+// and made them twenty times slower: PCRE2 walks a class that is no bitmap range by range.
 //
 // Idea: a pattern never asks which letter a letter is. So each character that PCRE2 would get wrong
 // is replaced, before matching, by one that it gets right, with as many bytes: the places where the
@@ -68,8 +68,9 @@ u32 decode(std::string_view text, size_t at, size_t length) {
 
 // What stands in for this character; empty: it stands for itself.
 std::string_view stand_in(u32 code, size_t length, bool newer_digits) {
-  const auto range = std::lower_bound(std::begin(misjudged), std::end(misjudged), code,
-                                      [](const Range& row, u32 wanted) { return row.last < wanted; });
+  const auto range =
+      std::lower_bound(std::begin(misjudged), std::end(misjudged), code,
+                       [](const Range& row, u32 wanted) { return row.last < wanted; });
   if (range == std::end(misjudged) || code < range->first) return {};
   const size_t size = length - 3;
   switch (range->is) {

@@ -1,5 +1,5 @@
-// Proves that digests are BLAKE2b-128 of what is said to be fed, and that no two sequences of values
-// feed the same bytes.
+// Proves that digests are BLAKE2b-128 of what is said to be fed, and that no two sequences of
+// values feed the same bytes.
 #include "base/hash.hpp"
 
 #include <doctest/doctest.h>

@@ -70,8 +70,8 @@ class LlamaFixture {
     const EdgeId normed = norm("ffn", x);
     const EdgeId gate = linear("ffn.gate", "gate", "ffn_gate", normed, s_.feed_forward, s_.hidden);
     const EdgeId up = linear("ffn.up", "up", "ffn_up", normed, s_.feed_forward, s_.hidden);
-    const EdgeId product =
-        append(node(Op::SiluMul, "ffn.act", {gate, up}), Format::F32, RowsOf::Step, s_.feed_forward);
+    const EdgeId product = append(node(Op::SiluMul, "ffn.act", {gate, up}), Format::F32,
+                                  RowsOf::Step, s_.feed_forward);
     return linear("ffn.down", "down", "ffn_down", product, s_.hidden, s_.feed_forward);
   }
 
@@ -171,7 +171,9 @@ inline Circuit llama(LlamaSizes sizes = {}) {
   return LlamaFixture(std::move(sizes)).build().finish().value();
 }
 
-inline FusionRules rules() { return FusionRules::parse(embedded_rules()).value(); }
+inline FusionRules rules() {
+  return FusionRules::parse(embedded_rules()).value();
+}
 
 // A backend that has every kernel the library's rules name.
 inline KernelCatalogue catalogue() {

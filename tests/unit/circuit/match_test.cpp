@@ -62,8 +62,10 @@ TEST_CASE("a chain is followed, and only from its first node") {
   CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear(n)"}), "n") == "n y");
   CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear:q(n)"}), "n") ==
         "no: no free node fits line 2: linear reading 'n'");
-  CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear(n)"}), "n", {"y"}).starts_with("no"));
-  CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear(n)"}), "n", {"n"}).starts_with("no"));
+  CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear(n)"}), "n", {"y"})
+            .starts_with("no"));
+  CHECK(matched(circuit, rule_of({"n = rms_norm(x)", "y = linear(n)"}), "n", {"n"})
+            .starts_with("no"));
 }
 
 TEST_CASE("siblings share an input from outside or from inside") {
@@ -78,15 +80,14 @@ TEST_CASE("siblings share an input from outside or from inside") {
   bench.add_to_stream("sum", h2);
   const Circuit circuit = std::move(bench).finish();
   // The join binds both branches, in the operands' order and not in the nodes'.
-  const Rule join =
-      rule_of({"g = linear:gate(x)", "u = linear:up(x)", "y = silu_mul(g, u)"});
+  const Rule join = rule_of({"g = linear:gate(x)", "u = linear:up(x)", "y = silu_mul(g, u)"});
   CHECK(matched(circuit, join, "gate") == "gate up h");
   CHECK(matched(circuit, join, "stranger") ==
         "no: no free node fits line 2: linear reading 'other'");
   const Rule swapped = rule_of({"g = linear:gate(x)", "u = linear:up(x)", "y = silu_mul(u, g)"});
   CHECK(matched(circuit, swapped, "gate").starts_with("no"));
-  const Rule from_inside = rule_of({"n = rms_norm(x)", "g = linear:gate(n)", "u = linear:up(n)",
-                                    "y = silu_mul(g, u)"});
+  const Rule from_inside =
+      rule_of({"n = rms_norm(x)", "g = linear:gate(n)", "u = linear:up(n)", "y = silu_mul(g, u)"});
   CHECK(matched(circuit, from_inside, "n") == "n gate up h");
 }
 
@@ -100,8 +101,8 @@ TEST_CASE("the search backs up when a sibling leads nowhere") {
   const EdgeId h2 = bench.add(Op::SiluMul, "h2", {h, a}, 64);
   bench.add_to_stream("sum", h2);
   const Circuit circuit = std::move(bench).finish();
-  const Rule rule = rule_of({"n = rms_norm(x)", "g = linear(n)", "u = linear(n)",
-                             "y = silu_mul(g, u)"}, {"n"});
+  const Rule rule =
+      rule_of({"n = rms_norm(x)", "g = linear(n)", "u = linear(n)", "y = silu_mul(g, u)"}, {"n"});
   CHECK(matched(circuit, rule, "n") == "n c b h");
 }
 
@@ -182,7 +183,8 @@ TEST_CASE("parameters agree and divide, and outside values are stored, as the ru
   bench.add_to_stream("sum", y);
   Circuit circuit = std::move(bench).finish();
   const std::vector<std::string> lines = {"a = rope(x)", "b = rope(a)"};
-  CHECK(matched(circuit, rule_of(lines, {}, "agree = [\"base\", \"epsilon\"]\n"), "qr") == "qr qrr");
+  CHECK(matched(circuit, rule_of(lines, {}, "agree = [\"base\", \"epsilon\"]\n"), "qr") ==
+        "qr qrr");
   circuit.nodes[find(circuit, "qrr")].params[2].value = 500;
   CHECK(matched(circuit, rule_of(lines), "qr") == "qr qrr");
   CHECK(matched(circuit, rule_of(lines, {}, "agree = [\"base\"]\n"), "qr") ==

@@ -55,7 +55,8 @@ TEST_CASE("parameters have names of their own and ranges that are not empty") {
     return false;
   };
   CHECK(has(Op::RmsNorm, "epsilon"));
-  for (const char* name : {"heads", "head_dim", "base", "dims", "adjacent"}) CHECK(has(Op::Rope, name));
+  for (const char* name : {"heads", "head_dim", "base", "dims", "adjacent"})
+    CHECK(has(Op::Rope, name));
   for (const char* name : {"kv_heads", "head_dim"}) CHECK(has(Op::KvWrite, name));
   for (const char* name : {"heads", "kv_heads", "head_dim", "scale"}) CHECK(has(Op::Attend, name));
 }

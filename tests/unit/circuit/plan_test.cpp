@@ -39,8 +39,8 @@ TEST_CASE("a decode step of SmolLM2 is 153 launches, under either policy") {
 }
 
 TEST_CASE("up to 8 rows take as many launches as one, in every mode") {
-  for (const Mode mode : {Mode::Decode, Mode::MultiSeq, Mode::Verify, Mode::VerifyBatch, Mode::Draft,
-                          Mode::Prefill}) {
+  for (const Mode mode : {Mode::Decode, Mode::MultiSeq, Mode::Verify, Mode::VerifyBatch,
+                          Mode::Draft, Mode::Prefill}) {
     for (const u64 rows : {u64{1}, u64{2}, u64{8}}) {
       CAPTURE(mode_name(mode));
       CAPTURE(rows);
@@ -80,8 +80,8 @@ TEST_CASE("models that mix formats are covered, with the fused kernels that fit"
           sizes.tied = false;
           sizes.by_role = {{role, format}};
           const u64 launches = launches_of(sizes, {Mode::Prefill, rows, policy});
-          const bool uniform = format_info(format).block_elements > 1 ||
-                               policy == Policy::Reference;
+          const bool uniform =
+              format_info(format).block_elements > 1 || policy == Policy::Reference;
           const u64 best = rows == 1 ? 3 + 2 * 5 : 3 + 2 * 7;
           CAPTURE(role);
           CHECK(launches >= best);
@@ -113,7 +113,8 @@ TEST_CASE("heads that don't fill blocks of 32 are attended and quantised apart")
   CHECK(plan.groups[3].rule == "act_quant");
 }
 
-TEST_CASE("what the plan stores: the rotated queries, the stream, the quantised parts, the outputs") {
+TEST_CASE(
+    "what the plan stores: the rotated queries, the stream, the quantised parts, the outputs") {
   const Compiled compiled = compile(llama(small_sizes()), {Mode::Decode, 1, Policy::Fast});
   std::vector<std::string> stored;
   for (EdgeId id = 0; id < compiled.circuit.edges.size(); ++id) {
@@ -121,10 +122,10 @@ TEST_CASE("what the plan stores: the rotated queries, the stream, the quantised 
     if (compiled.plan.edge_states[id] == EdgeState::Materialized) stored.push_back(edge.id);
     if (edge.width == 0) CHECK(compiled.plan.edge_states[id] == EdgeState::Absent);
   }
-  CHECK(stored == std::vector<std::string>{
-                      "embed", "l0.attn.q_rope", "l0.attn.add", "l0.ffn.add", "l1.attn.q_rope",
-                      "l1.attn.add", "l1.ffn.add", "logits", "tokens", "l0.attn.attend.q8a",
-                      "l0.ffn.act.q8a", "l1.attn.attend.q8a", "l1.ffn.act.q8a"});
+  CHECK(stored == std::vector<std::string>{"embed", "l0.attn.q_rope", "l0.attn.add", "l0.ffn.add",
+                                           "l1.attn.q_rope", "l1.attn.add", "l1.ffn.add", "logits",
+                                           "tokens", "l0.attn.attend.q8a", "l0.ffn.act.q8a",
+                                           "l1.attn.attend.q8a", "l1.ffn.act.q8a"});
 }
 
 TEST_CASE("the same input gives the same plan, also when its edges were made in another order") {

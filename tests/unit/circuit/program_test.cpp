@@ -17,7 +17,9 @@ using fixture::Compiled;
 using fixture::llama;
 using fixture::small_sizes;
 
-Compiled small(PlanRequest request = {}) { return compile(llama(small_sizes()), request); }
+Compiled small(PlanRequest request = {}) {
+  return compile(llama(small_sizes()), request);
+}
 
 const Launch& launch_of(const Program& program, std::string_view kernel) {
   for (const Launch& launch : program.launches) {
@@ -180,7 +182,14 @@ TEST_CASE("barriers stand before what reads or overwrites what is in flight, and
   std::string pattern;
   for (size_t i = 0; i <= 21; ++i) pattern += plain.launches[i].barrier_before ? '|' : '.';
   //  embed norm quant q k v rope rope kv attend quant o add norm quant gate up silu quant down add
-  CHECK(pattern == std::string(".||" "|.." "|." "||||" "||||" ".||||" "|").substr(0, pattern.size()));
+  CHECK(pattern == std::string(".||"
+                               "|.."
+                               "|."
+                               "||||"
+                               "||||"
+                               ".||||"
+                               "|")
+                       .substr(0, pattern.size()));
   const Program fused = small().program;
   CHECK_FALSE(fused.launches[0].barrier_before);
   for (size_t i = 1; i < fused.launches.size(); ++i) CHECK(fused.launches[i].barrier_before);
@@ -217,7 +226,7 @@ TEST_CASE("barriers: each kind of conflict by itself") {
   CHECK(waits(edge(0, false), edge(0, true)));
   CHECK(waits(edge(0, true), edge(0, true)));
   CHECK_FALSE(waits(edge(0, false), edge(0, false)));
-  CHECK(waits(edge(0, true), edge(255, false)));        // four rows of 64 bytes reach to 256
+  CHECK(waits(edge(0, true), edge(255, false)));  // four rows of 64 bytes reach to 256
   CHECK_FALSE(waits(edge(0, true), edge(256, false)));
   CHECK_FALSE(waits(edge(0, true), edge(0, false, ModelBuffer::Hidden)));
   CHECK(waits(state(1, true), state(1, false)));
@@ -242,11 +251,11 @@ TEST_CASE("a barrier covers everything before it, and what it did not cover stil
     program.launches.push_back(launch);
   };
   add({{0, true}});
-  add({{1, true}});                // nothing to do with the first
+  add({{1, true}});  // nothing to do with the first
   add({{2, true}});
-  add({{0, false}, {3, true}});    // reads the first: barrier
-  add({{1, false}});               // behind the barrier already
-  add({{3, false}});               // written since: barrier
+  add({{0, false}, {3, true}});  // reads the first: barrier
+  add({{1, false}});             // behind the barrier already
+  add({{3, false}});             // written since: barrier
   set_barriers(program);
   std::vector<bool> got;
   for (const Launch& launch : program.launches) got.push_back(launch.barrier_before);
@@ -260,14 +269,14 @@ TEST_CASE("a plan that counts other launches than its emitters queue is refused"
     bad.plan.groups[2].launches = launches;
     bad.plan.groups[2].copies = copies;
     bad.plan.digest = bad.buffers.plan_digest = plan_digest(bad.circuit, bad.plan);
-    const Result<Program> program =
-        compile_program(bad.circuit, bad.plan, bad.layout, bad.buffers);
+    const Result<Program> program = compile_program(bad.circuit, bad.plan, bad.layout, bad.buffers);
     REQUIRE_FALSE(program.ok());
     CHECK(program.error().reason() == Reason::program_emit);
     return program.error().message();
   };
-  CHECK(refuse(2, 0) == "emitter 'attend' of group 2 (rule 'attend_quant') queued 1 launches and 0 "
-                        "copies, the plan says 2 and 0");
+  CHECK(refuse(2, 0) ==
+        "emitter 'attend' of group 2 (rule 'attend_quant') queued 1 launches and 0 "
+        "copies, the plan says 2 and 0");
   CHECK(refuse(0, 0).find("the plan says 0 and 0") != std::string::npos);
   CHECK(refuse(1, 1).find("the plan says 1 and 1") != std::string::npos);
 }

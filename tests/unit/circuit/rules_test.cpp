@@ -125,11 +125,15 @@ TEST_CASE("each key is checked, and its line named") {
   refuses("pattern = [\"n = rms_norm(x)\", \"y = act_quant(n)\"]", "pattern = \"y\"",
           "line 4: rule 'norm_quant': pattern must be a list of texts");
   refuses("\"n = rms_norm(x)\", ", "7, ", "pattern must hold texts only");
-  refuses("cite = \"why\"\n", "cite = \"why\"\nkeep = [\"z\"]\n", "line 10: rule 'norm_quant': keep: no line makes 'z'");
+  refuses("cite = \"why\"\n", "cite = \"why\"\nkeep = [\"z\"]\n",
+          "line 10: rule 'norm_quant': keep: no line makes 'z'");
   refuses("cite = \"why\"\n", "cite = \"why\"\nformats = 3\n", "formats must be a table");
-  refuses("cite = \"why\"\n", "cite = \"why\"\nformats = { x = \"q4_1\" }\n", "'q4_1' is not the format of an edge");
-  refuses("cite = \"why\"\n", "cite = \"why\"\nformats = { n = \"f32\" }\n", "'n' is no value from outside");
-  refuses("cite = \"why\"\n", "cite = \"why\"\nmultiples = { dims = 0 }\n", "multiple of an integer from 1");
+  refuses("cite = \"why\"\n", "cite = \"why\"\nformats = { x = \"q4_1\" }\n",
+          "'q4_1' is not the format of an edge");
+  refuses("cite = \"why\"\n", "cite = \"why\"\nformats = { n = \"f32\" }\n",
+          "'n' is no value from outside");
+  refuses("cite = \"why\"\n", "cite = \"why\"\nmultiples = { dims = 0 }\n",
+          "multiple of an integer from 1");
   refuses("cite = \"why\"\n", "cite = \"why\"\nmodes = [\"idle\"]\n", "'idle' is not a mode");
   refuses("cite = \"why\"\n", "cite = \"why\"\nmodes = []\n", "at least one mode");
   refuses("cite = \"why\"\n", "cite = \"why\"\nrows = [4, 2]\n", "rows must be [low, high]");
@@ -143,11 +147,13 @@ TEST_CASE("each key is checked, and its line named") {
   refuses("\"bit_identical\"", "\"exact\"", "'exact' is not one of");
   refuses("\"bit_identical\"", "\"differs\"", "a lever must be named");
   refuses("cite = \"why\"\n", "cite = \"why\"\nlever = \"x\"\n", "a lever must be named");
-  refuses("priority = 50", "priority = \"high\"", "line 8: rule 'norm_quant': priority must be an integer");
+  refuses("priority = 50", "priority = \"high\"",
+          "line 8: rule 'norm_quant': priority must be an integer");
   refuses("priority = 50", "priority = 1.5", "priority must be an integer");
   refuses("cite = \"why\"\n", "", "the key 'cite' is missing");
   refuses("cite = \"why\"", "cite = \"\"", "cite must say why");
-  refuses("cite = \"why\"\n", "cite = \"why\"\nrow = [1, 2]\n", "line 10: rule 'norm_quant': unknown key 'row'");
+  refuses("cite = \"why\"\n", "cite = \"why\"\nrow = [1, 2]\n",
+          "line 10: rule 'norm_quant': unknown key 'row'");
   refuses("schema = 1", "schema = 2", "schema must be 1");
   refuses("schema = 1", "", "schema must be 1");
   refuses("schema = 1", "schema = 1\nrules = 3", "line 2: unknown key 'rules'");
@@ -186,7 +192,10 @@ TEST_CASE("all problems are reported at once") {
 
 TEST_CASE("what is not TOML, too long or too deep is refused") {
   CHECK(refusal("schema = ").find("line 1: not TOML") != std::string::npos);
-  CHECK(refusal("a = 1\n\xFF\n").find("not TOML") != std::string::npos);
+  for (const char* text : {"a = 1\nb = \"\xFF\"", "a = 1\n# \xD0\x98", "a = 1\n\x01"}) {
+    CHECK(refusal(text).find("is not ASCII text") != std::string::npos);
+    CHECK(refusal(text).find("line 2: ") == 0);
+  }
   CHECK(refusal(std::string(rules_text_max + 1, ' ')).find("more than 1048576") !=
         std::string::npos);
   std::string deep_key = "a";

@@ -29,9 +29,10 @@ FusionRules rules_with(const std::vector<RuleSpec>& specs) {
     for (const std::string& line : spec.lines) text += "\"" + line + "\", ";
     text += "]\nkeep = [";
     for (const std::string& name : spec.keep) text += "\"" + name + "\", ";
-    text += soma::text("]\nkernels = [\"{}\"]\nemitter = \"none\"\nnumerics = \"reference\"\n"
-                       "priority = {}\ncite = \"test\"\n{}\n",
-                       spec.id, spec.priority, spec.more);
+    text += soma::text(
+        "]\nkernels = [\"{}\"]\nemitter = \"none\"\nnumerics = \"reference\"\n"
+        "priority = {}\ncite = \"test\"\n{}\n",
+        spec.id, spec.priority, spec.more);
   }
   Result<FusionRules> rules = FusionRules::parse(text);
   if (!rules.ok()) FAIL(fixture::all_messages(rules.error()));
@@ -98,8 +99,9 @@ const RuleSpec interlocking[] = {
 
 TEST_CASE("of overlapping matches the one that saves more wins") {
   const Circuit circuit = chain();
-  const FusionRules rules = rules_with({{"two", {"n = rms_norm(x)", "y = linear(n)"}, {}, 1000},
-                                        {"three", {"n = rms_norm(x)", "y = linear(n)", "z = linear(y)"}}});
+  const FusionRules rules =
+      rules_with({{"two", {"n = rms_norm(x)", "y = linear(n)"}, {}, 1000},
+                  {"three", {"n = rms_norm(x)", "y = linear(n)", "z = linear(y)"}}});
   CHECK(fused_groups(circuit, plan_of(circuit, rules)) == "three(n y z)");
 }
 
@@ -162,7 +164,8 @@ TEST_CASE("a path through a node outside keeps two members apart") {
   const EdgeId h = bench.add(Op::SiluMul, "h", {a, n}, 64);
   bench.add_to_stream("sum", h);
   const Circuit circuit = std::move(bench).finish();
-  const FusionRules rules = rules_with({{"jump", {"a = linear:a(x)", "h = silu_mul(a, z)"}, {"a"}}});
+  const FusionRules rules =
+      rules_with({{"jump", {"a = linear:a(x)", "h = silu_mul(a, z)"}, {"a"}}});
   CHECK(fused_groups(circuit, plan_of(circuit, rules)) == "");
 }
 
@@ -188,8 +191,12 @@ TEST_CASE("a reader of the stream runs before the stream is replaced, whatever i
 }
 
 TEST_CASE("rules are left out by mode, rows, policy, lever and kernel, and the reason is given") {
-  const FusionRules rules = rules_with({{"r", {"n = rms_norm(x)", "y = linear(n)"}, {}, 1,
-                                         "modes = [\"prefill\"]\nrows = [2, 8]\npolicy = \"fast\""}});
+  const FusionRules rules =
+      rules_with({{"r",
+                   {"n = rms_norm(x)", "y = linear(n)"},
+                   {},
+                   1,
+                   "modes = [\"prefill\"]\nrows = [2, 8]\npolicy = \"fast\""}});
   const Rule& rule = rules.table().rules.back();
   const KernelCatalogue all = all_kernels_of(rules);
   PlanRequest request = {Mode::Prefill, 8, Policy::Fast};
@@ -208,7 +215,8 @@ TEST_CASE("rules are left out by mode, rows, policy, lever and kernel, and the r
   Rule differs = rule;
   differs.numerics = Numerics::Differs;
   differs.lever = "split";
-  CHECK(why_excluded(differs, all, request) == "its numbers differ, and lever 'split' was not asked for");
+  CHECK(why_excluded(differs, all, request) ==
+        "its numbers differ, and lever 'split' was not asked for");
 }
 
 TEST_CASE("nodes that no rule covers are all named") {
@@ -241,10 +249,11 @@ TEST_CASE("impossible requests are refused") {
 
 TEST_CASE("explain says for each rule whether it won, and if not, why") {
   const Circuit circuit = interlocked();
-  const FusionRules rules = rules_with({interlocking[0], interlocking[1],
-                                        {"alone", {"s = silu_mul(u, v)", "t = silu_mul(s, w)"}, {}, 1,
-                                         "rows = [9, 99]"},
-                                        {"never", {"l = linear:b(x)", "t = rope(l)"}}});
+  const FusionRules rules =
+      rules_with({interlocking[0],
+                  interlocking[1],
+                  {"alone", {"s = silu_mul(u, v)", "t = silu_mul(s, w)"}, {}, 1, "rows = [9, 99]"},
+                  {"never", {"l = linear:b(x)", "t = rope(l)"}}});
   const auto explain = [&](std::string_view node) {
     Result<std::string> out = explain_node(circuit, rules, all_kernels_of(rules), {}, node);
     REQUIRE(out.ok());

@@ -57,8 +57,8 @@ Circuit random_circuit(u32 seed, int values) {
     const EdgeId from = known[below(known.size())];
     std::erase(unread, from);
     const u64 width = 32 * (1 + below(12));
-    const bool rope = below(4) == 0 && bench.circuit().edges[from].width == 32 &&
-                      from != bench.stream();
+    const bool rope =
+        below(4) == 0 && bench.circuit().edges[from].width == 32 && from != bench.stream();
     const EdgeId made = rope ? bench.add(Op::Rope, text("v{}", i), {from}, 32)
                              : bench.add(Op::Linear, text("v{}", i), {from}, width);
     known.push_back(made);
@@ -190,12 +190,13 @@ TEST_CASE("SmolLM2's arenas are as small as possible") {
   }
 }
 
-TEST_CASE("random circuits: placement is proven safe, and between the bound and twice the optimum") {
+TEST_CASE(
+    "random circuits: placement is proven safe, and between the bound and twice the optimum") {
   int optimal = 0, compared = 0;
   for (u32 seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
-    const Planned plain = planned(random_circuit(seed, 1 + static_cast<int>(seed % 13)),
-                                  1 + seed % 5, fallbacks());
+    const Planned plain =
+        planned(random_circuit(seed, 1 + static_cast<int>(seed % 13)), 1 + seed % 5, fallbacks());
     const Status verified = plain.verify();
     if (!verified.ok()) FAIL(fixture::all_messages(verified.error()));
     std::vector<Slot> arena;
@@ -234,8 +235,9 @@ TEST_CASE("packs lie back to back, in their order, and are proven too") {
   CHECK(plain.buffers.find(up)->offset + plain.buffers.find(up)->bytes ==
         plain.buffers.find(gate)->offset);
   CHECK(plain.verify().ok());
-  must_be_caught(plain, "a pack taken apart",
-                 [&](Planned& p) { slot_of(p, "l0.ffn.gate").offset += 256; }, "back to back");
+  must_be_caught(
+      plain, "a pack taken apart", [&](Planned& p) { slot_of(p, "l0.ffn.gate").offset += 256; },
+      "back to back");
 }
 
 TEST_CASE("layouts that can't be met are refused") {
@@ -252,10 +254,10 @@ TEST_CASE("layouts that can't be met are refused") {
   const EdgeId up = edge_id(plain.circuit, "l0.ffn.up");
   const EdgeId down = edge_id(plain.circuit, "l0.ffn.down");
   const EdgeId logits = edge_id(plain.circuit, "logits");
-  refuses(fused, [&](Layout& l) { l.external.push_back(gate); });          // fused away
+  refuses(fused, [&](Layout& l) { l.external.push_back(gate); });  // fused away
   refuses(fused, [&](Layout& l) { l.packs = {{gate, up}}; });
   refuses(plain, [&](Layout& l) { l.external.push_back(9999); });
-  refuses(plain, [&](Layout& l) { l.external.push_back(gate); });          // bound to nothing
+  refuses(plain, [&](Layout& l) { l.external.push_back(gate); });  // bound to nothing
   refuses(plain, [&](Layout& l) { l.aliases.push_back({9999, gate}); });
   refuses(plain, [&](Layout& l) { l.aliases.push_back({logits, gate}); });  // external
   refuses(plain, [&](Layout& l) { l.aliases.push_back({down, gate}); });    // other size
@@ -266,34 +268,51 @@ TEST_CASE("layouts that can't be met are refused") {
 TEST_CASE("the verifier catches corrupted slots, totals and digests") {
   const Planned good = planned(llama(small_sizes()), 4, fallbacks());
   REQUIRE(good.verify().ok());
-  must_be_caught(good, "another plan's buffers", [](Planned& p) { p.buffers.plan_digest[3] ^= 1; },
-                 "the buffers were made for plan");
+  must_be_caught(
+      good, "another plan's buffers", [](Planned& p) { p.buffers.plan_digest[3] ^= 1; },
+      "the buffers were made for plan");
   must_be_caught(good, "a changed plan", [](Planned& p) { p.plan.digest[3] ^= 1; }, "was changed");
-  must_be_caught(good, "a slot missing", [](Planned& p) { p.buffers.slots.erase(p.buffers.slots.begin() + 5); },
-                 "has no slot");
-  must_be_caught(good, "a slot twice", [](Planned& p) { p.buffers.slots.push_back(p.buffers.slots[5]); },
-                 "one an edge");
-  must_be_caught(good, "slots out of order", [](Planned& p) { std::swap(p.buffers.slots[5], p.buffers.slots[6]); },
-                 "in their order");
-  must_be_caught(good, "a slot for nothing", [](Planned& p) { p.buffers.slots[5].edge = 9999; },
-                 "does not store");
-  must_be_caught(good, "the arena cut", [](Planned& p) { p.buffers.arena_bytes -= 256; }, "the arena at");
-  must_be_caught(good, "the stream cut", [](Planned& p) { p.buffers.hidden_bytes -= 1; }, "the stream needs");
-  must_be_caught(good, "logits cut", [](Planned& p) { p.buffers.logits_row_bytes -= 1; }, "a row of logits");
-  must_be_caught(good, "a bound above the arena",
-                 [](Planned& p) { p.buffers.lower_bound_bytes = p.buffers.arena_bytes + 1; }, "lower bound");
+  must_be_caught(
+      good, "a slot missing",
+      [](Planned& p) { p.buffers.slots.erase(p.buffers.slots.begin() + 5); }, "has no slot");
+  must_be_caught(
+      good, "a slot twice", [](Planned& p) { p.buffers.slots.push_back(p.buffers.slots[5]); },
+      "one an edge");
+  must_be_caught(
+      good, "slots out of order",
+      [](Planned& p) { std::swap(p.buffers.slots[5], p.buffers.slots[6]); }, "in their order");
+  must_be_caught(
+      good, "a slot for nothing", [](Planned& p) { p.buffers.slots[5].edge = 9999; },
+      "does not store");
+  must_be_caught(
+      good, "the arena cut", [](Planned& p) { p.buffers.arena_bytes -= 256; }, "the arena at");
+  must_be_caught(
+      good, "the stream cut", [](Planned& p) { p.buffers.hidden_bytes -= 1; }, "the stream needs");
+  must_be_caught(
+      good, "logits cut", [](Planned& p) { p.buffers.logits_row_bytes -= 1; }, "a row of logits");
+  must_be_caught(
+      good, "a bound above the arena",
+      [](Planned& p) { p.buffers.lower_bound_bytes = p.buffers.arena_bytes + 1; }, "lower bound");
   for (size_t i = 0; i < good.buffers.slots.size(); ++i) {
     CAPTURE(i);
     must_be_caught(good, "too small", [i](Planned& p) { p.buffers.slots[i].bytes -= 1; }, "need");
-    must_be_caught(good, "a row too small", [i](Planned& p) { p.buffers.slots[i].row_bytes -= 1; }, "need");
-    must_be_caught(good, "in another buffer", [i](Planned& p) {
-      ModelBuffer& buffer = p.buffers.slots[i].buffer;
-      buffer = buffer == ModelBuffer::Hidden ? ModelBuffer::None : ModelBuffer::Hidden;
-    }, "must be in");
-    must_be_caught(good, "off its alignment", [i](Planned& p) { p.buffers.slots[i].offset += 64; }, "");
-    must_be_caught(good, "far away", [i](Planned& p) { p.buffers.slots[i].offset = ~u64{0} - 100; }, "");
-    must_be_caught(good, "born late", [i](Planned& p) { p.buffers.slots[i].first_group += 1; }, "lives from");
-    must_be_caught(good, "dead early", [i](Planned& p) { p.buffers.slots[i].last_group -= 1; }, "lives from");
+    must_be_caught(
+        good, "a row too small", [i](Planned& p) { p.buffers.slots[i].row_bytes -= 1; }, "need");
+    must_be_caught(
+        good, "in another buffer",
+        [i](Planned& p) {
+          ModelBuffer& buffer = p.buffers.slots[i].buffer;
+          buffer = buffer == ModelBuffer::Hidden ? ModelBuffer::None : ModelBuffer::Hidden;
+        },
+        "must be in");
+    must_be_caught(
+        good, "off its alignment", [i](Planned& p) { p.buffers.slots[i].offset += 64; }, "");
+    must_be_caught(
+        good, "far away", [i](Planned& p) { p.buffers.slots[i].offset = ~u64{0} - 100; }, "");
+    must_be_caught(
+        good, "born late", [i](Planned& p) { p.buffers.slots[i].first_group += 1; }, "lives from");
+    must_be_caught(
+        good, "dead early", [i](Planned& p) { p.buffers.slots[i].last_group -= 1; }, "lives from");
   }
 }
 
@@ -328,20 +347,27 @@ TEST_CASE("the verifier catches aliases that nobody declared or that somebody st
   const EdgeId y = bench.add(Op::Linear, "y", {both}, 64);
   bench.add_to_stream("sum", y);
   const Planned good = planned(std::move(bench).finish(), 1, fallbacks());
-  must_be_caught(good, "alias of a value that is still read", [&](Planned& p) {
-    p.layout.aliases = {{rotated, q}};
-    slot_of(p, "rotated").offset = slot_of(p, "q").offset;
-  }, "reads 'q' after its bytes were overwritten");
-  must_be_caught(good, "an alias nobody declared", [&](Planned& p) {
-    p.layout.aliases = {{both, q}};
-    slot_of(p, "both").offset = slot_of(p, "q").offset;
-  }, "which no op declares an in-place pair");
-  must_be_caught(good, "written over an operand", [&](Planned& p) {
-    slot_of(p, "both").offset = slot_of(p, "q").offset;
-  }, "writes 'both' over 'q' while it reads that");
-  must_be_caught(good, "an alias that was not placed so", [&](Planned& p) {
-    p.layout.aliases = {{rotated, q}};
-  }, "must take the place of 'q'");
+  must_be_caught(
+      good, "alias of a value that is still read",
+      [&](Planned& p) {
+        p.layout.aliases = {{rotated, q}};
+        slot_of(p, "rotated").offset = slot_of(p, "q").offset;
+      },
+      "reads 'q' after its bytes were overwritten");
+  must_be_caught(
+      good, "an alias nobody declared",
+      [&](Planned& p) {
+        p.layout.aliases = {{both, q}};
+        slot_of(p, "both").offset = slot_of(p, "q").offset;
+      },
+      "which no op declares an in-place pair");
+  must_be_caught(
+      good, "written over an operand",
+      [&](Planned& p) { slot_of(p, "both").offset = slot_of(p, "q").offset; },
+      "writes 'both' over 'q' while it reads that");
+  must_be_caught(
+      good, "an alias that was not placed so",
+      [&](Planned& p) { p.layout.aliases = {{rotated, q}}; }, "must take the place of 'q'");
 }
 
 TEST_CASE("the verifier catches a stream value that is read after it was replaced") {
@@ -354,16 +380,19 @@ TEST_CASE("the verifier catches a stream value that is read after it was replace
   Planned good = planned(std::move(bench).finish(), 1, fallbacks());
   REQUIRE(good.verify().ok());
   REQUIRE(good.circuit.nodes[good.plan.groups[2].nodes[0]].id == "z");
-  must_be_caught(good, "groups in a wrong order", [](Planned& p) {
-    std::swap(p.plan.groups[2], p.plan.groups[3]);
-    p.plan.digest = plan_digest(p.circuit, p.plan);
-    p.buffers.plan_digest = p.plan.digest;
-    const std::vector<LiveRange> live = find_live_ranges(p.circuit, p.plan);
-    for (Slot& slot : p.buffers.slots) {
-      slot.first_group = live[slot.edge].first;
-      slot.last_group = live[slot.edge].last;
-    }
-  }, "reads 'embed' after its bytes were overwritten");
+  must_be_caught(
+      good, "groups in a wrong order",
+      [](Planned& p) {
+        std::swap(p.plan.groups[2], p.plan.groups[3]);
+        p.plan.digest = plan_digest(p.circuit, p.plan);
+        p.buffers.plan_digest = p.plan.digest;
+        const std::vector<LiveRange> live = find_live_ranges(p.circuit, p.plan);
+        for (Slot& slot : p.buffers.slots) {
+          slot.first_group = live[slot.edge].first;
+          slot.last_group = live[slot.edge].last;
+        }
+      },
+      "reads 'embed' after its bytes were overwritten");
 }
 
 TEST_CASE("slots are found by edge, and dump and picture show all of them") {

@@ -11,7 +11,9 @@ namespace {
 
 using fixture::all_messages;
 
-Circuit small() { return fixture::llama(fixture::small_sizes()); }
+Circuit small() {
+  return fixture::llama(fixture::small_sizes());
+}
 
 Node& node_of(Circuit& circuit, std::string_view id) {
   for (Node& node : circuit.nodes) {
@@ -83,12 +85,10 @@ const Damage damages[] = {
        node_of(c, "l0.attn.norm").params[0].value = std::numeric_limits<double>::quiet_NaN();
      },
      Reason::circuit_op, "epsilon must be 0..1, is nan"},
-    {"a broken integer",
-     [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[0].value = 8.5; }, Reason::circuit_op,
-     "heads must be an integer of 1..65536, is 8.5"},
-    {"reading before making",
-     [](Circuit& c) { std::swap(c.nodes[1], c.nodes[2]); }, Reason::circuit_order,
-     "'l0.attn.q' reads 'l0.attn.norm', which nothing before it makes"},
+    {"a broken integer", [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[0].value = 8.5; },
+     Reason::circuit_op, "heads must be an integer of 1..65536, is 8.5"},
+    {"reading before making", [](Circuit& c) { std::swap(c.nodes[1], c.nodes[2]); },
+     Reason::circuit_order, "'l0.attn.q' reads 'l0.attn.norm', which nothing before it makes"},
     {"an edge made twice",
      [](Circuit& c) { node_of(c, "l0.attn.k").outputs[0] = id_of(c, "l0.attn.q"); },
      Reason::circuit_order, "'l0.attn.q' is made twice, by 'l0.attn.q' and 'l0.attn.k'"},
@@ -107,25 +107,24 @@ const Damage damages[] = {
     {"both stream and output",
      [](Circuit& c) { edge_of(c, "l0.ffn.add").binds = ModelBuffer::Tokens; },
      Reason::circuit_output, "'l0.ffn.add' can't be bound to tokens: the stream lives in hidden"},
-    {"two outputs in one buffer", [](Circuit& c) { edge_of(c, "tokens").binds = ModelBuffer::Logits; },
-     Reason::circuit_output, "'logits' and 'tokens' are both bound to logits"},
+    {"two outputs in one buffer",
+     [](Circuit& c) { edge_of(c, "tokens").binds = ModelBuffer::Logits; }, Reason::circuit_output,
+     "'logits' and 'tokens' are both bound to logits"},
     {"an output with the step's rows",
      [](Circuit& c) {
        edge_of(c, "l0.attn.q").binds = ModelBuffer::Logits;
        edge_of(c, "logits").binds = ModelBuffer::None;
      },
      Reason::circuit_output, "'l0.attn.q' is bound to logits, which has the rows"},
-    {"two streams",
-     [](Circuit& c) { edge_of(c, "l0.attn.q").is_stream = true; }, Reason::circuit_order,
-     "'embed' and 'l0.attn.q' both want the one hidden buffer"},
+    {"two streams", [](Circuit& c) { edge_of(c, "l0.attn.q").is_stream = true; },
+     Reason::circuit_order, "'embed' and 'l0.attn.q' both want the one hidden buffer"},
     {"the stream read after it was replaced",
      [](Circuit& c) {
        Node& norm = node_of(c, "l0.ffn.norm");
        std::vector<NodeId>& old = c.edges[norm.inputs[0]].consumers;
        old.erase(old.begin());
        norm.inputs[0] = id_of(c, "embed");
-       c.edges[norm.inputs[0]].consumers.push_back(
-           static_cast<NodeId>(&norm - c.nodes.data()));
+       c.edges[norm.inputs[0]].consumers.push_back(static_cast<NodeId>(&norm - c.nodes.data()));
      },
      Reason::circuit_order, "'l0.ffn.norm' reads 'embed' after 'l0.attn.add' has overwritten it"},
     {"two writers of one KV state", [](Circuit& c) { node_of(c, "l1.attn.kv").layer = 0; },
@@ -155,15 +154,15 @@ const Damage shape_damages[] = {
     {"a weight that splits a block",
      [](Circuit& c) { node_of(c, "l0.attn.q").weights[0].columns = 570; }, Reason::circuit_shape,
      "in blocks of 32"},
-    {"an edge in a weight's format", [](Circuit& c) { edge_of(c, "l0.attn.q").format = Format::Q4_1; },
-     Reason::circuit_shape, "'l0.attn.q' can't be stored as q4_1"},
+    {"an edge in a weight's format",
+     [](Circuit& c) { edge_of(c, "l0.attn.q").format = Format::Q4_1; }, Reason::circuit_shape,
+     "'l0.attn.q' can't be stored as q4_1"},
     {"an edge too wide", [](Circuit& c) { edge_of(c, "l0.attn.q").width = u64{1} << 40; },
      Reason::circuit_shape, "must be 1..1073741824 wide"},
     {"an edge of no width", [](Circuit& c) { edge_of(c, "l0.attn.q").width = 0; },
      Reason::circuit_shape, "must be 1..1073741824 wide, is 0"},
-    {"rope over other heads",
-     [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[0].value = 8; }, Reason::circuit_shape,
-     "'l0.attn.q' must be f32 of step x 512"},
+    {"rope over other heads", [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[0].value = 8; },
+     Reason::circuit_shape, "'l0.attn.q' must be f32 of step x 512"},
     {"odd rotary dims", [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[3].value = 33; },
      Reason::circuit_shape, "dims must be even and at most head_dim = 64, is 33"},
     {"too many rotary dims", [](Circuit& c) { node_of(c, "l0.attn.q_rope").params[3].value = 66; },
@@ -178,14 +177,16 @@ const Damage shape_damages[] = {
        node_of(c, "l0.attn.attend").params[0].value = 8;
      },
      Reason::circuit_shape, "8 heads can't share 3 KV heads evenly"},
-    {"attention over another layer's state", [](Circuit& c) { node_of(c, "l0.attn.attend").layer = 1; },
-     Reason::circuit_shape, "'l0.attn.kv' must come from the kv_write of layer 1"},
+    {"attention over another layer's state",
+     [](Circuit& c) { node_of(c, "l0.attn.attend").layer = 1; }, Reason::circuit_shape,
+     "'l0.attn.kv' must come from the kv_write of layer 1"},
     {"gate and up of two widths", [](Circuit& c) { edge_of(c, "l0.ffn.up").width = 1504; },
      Reason::circuit_shape, "'l0.ffn.up' must be f32 of step x 1536"},
     {"adding to no stream", [](Circuit& c) { edge_of(c, "l0.attn.add").is_stream = false; },
      Reason::circuit_shape, "must both be stream edges"},
-    {"gathering into the step's rows", [](Circuit& c) { edge_of(c, "final.rows").rows = RowsOf::Step; },
-     Reason::circuit_shape, "'final.rows' must be f32 of logits x 576"},
+    {"gathering into the step's rows",
+     [](Circuit& c) { edge_of(c, "final.rows").rows = RowsOf::Step; }, Reason::circuit_shape,
+     "'final.rows' must be f32 of logits x 576"},
     {"tokens that are floats", [](Circuit& c) { edge_of(c, "tokens").format = Format::F32; },
      Reason::circuit_shape, "'tokens' must be i32 of logits x 1"},
     {"float weights over q8a",
@@ -265,7 +266,8 @@ TEST_CASE("the builder leaves operands that don't exist to validate") {
 TEST_CASE("the dump names every node in a line of its own") {
   const Circuit circuit = small();
   const std::string dump = circuit.dump();
-  CHECK(static_cast<size_t>(std::count(dump.begin(), dump.end(), '\n')) == circuit.nodes.size() + 2);
+  CHECK(static_cast<size_t>(std::count(dump.begin(), dump.end(), '\n')) ==
+        circuit.nodes.size() + 2);
   CHECK(dump.find("rms_norm:attn") != std::string::npos);
   CHECK(dump.find("epsilon=1e-05") != std::string::npos);
   CHECK(dump.find("blk.0.attn_q.weight:q4_1[576 x 576]") != std::string::npos);

@@ -4,13 +4,12 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
+#include <algorithm>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/core.hpp"
+#include "base/file.hpp"
 
 namespace soma::test {
 
@@ -96,13 +95,27 @@ class JsonLineReader {
   std::string_view rest_;
 };
 
-// All rows of a file, for example "tests/golden/tokenizer/smollm2.jsonl".
+// All lines of a file, for example of "tests/golden/tokenizer/classes.txt".
+inline std::vector<std::string> read_lines(const std::string& path) {
+  // Not by a stream: it would allocate within libstdc++ what the library's operator delete frees.
+  const Result<FileBytes> file = FileBytes::open(path, LoadMode::Read);
+  REQUIRE_MESSAGE(file.ok(), "can't open ", path);
+  const std::span<const u8> bytes = file->bytes();
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<std::string> lines;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    lines.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  REQUIRE_FALSE(lines.empty());
+  return lines;
+}
+
+// All rows of a file, for example of "tests/golden/tokenizer/smollm2.jsonl".
 inline std::vector<JsonRow> read_json_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.is_open(), "can't open ", path);
   std::vector<JsonRow> rows;
-  for (std::string line; std::getline(file, line);) rows.push_back(JsonLineReader(line).row());
-  REQUIRE_FALSE(rows.empty());
+  for (const std::string& line : read_lines(path)) rows.push_back(JsonLineReader(line).row());
   return rows;
 }
 

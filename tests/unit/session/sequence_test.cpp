@@ -2,6 +2,7 @@
 // leaves it as it was or at a whole step, and that forks and cuts share memory without harm.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "session/kv_blocks.hpp"
@@ -143,7 +144,9 @@ TEST_CASE("logits: absent, present, taken") {
   u64 rows = 0;
   const std::unique_ptr<float[]> taken = must(sequence->take_logits(&rows));
   CHECK(rows == 1);
-  CHECK(sequence->logits().error().reason() == Reason::logits_absent);
+  CHECK(must(sequence->logits()).data() == taken.get());  // read on, but no longer the sequence's
+  CHECK(must(sequence->sample({})) == std::max_element(first.begin(), first.end()) - first.begin());
+  CHECK(same_bytes(logits_of(*must(sequence->fork())), first));
   CHECK(sequence->take_logits(&rows).error().reason() == Reason::logits_absent);
   must(sequence->decode(6, nullptr));
   CHECK(same_bytes({taken.get(), first.size()}, first));

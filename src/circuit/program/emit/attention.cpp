@@ -27,8 +27,8 @@ void emit_qkv_rope_kv(Emission& emission) {
   const Node &q = *emission.member(2), &k = *emission.member(3), &v = *emission.member(4);
   const Node &rope = *emission.member(5), &write = *emission.member(7);
   const bool adjacent = rope.param("adjacent") != 0;
-  const u32 columns = emission.width(q.outputs[0]) + emission.width(k.outputs[0]) +
-                      emission.width(v.outputs[0]);
+  const u32 columns =
+      emission.width(q.outputs[0]) + emission.width(k.outputs[0]) + emission.width(v.outputs[0]);
   emission
       .launch(0, {.kind = GridKind::Columns,
                   .extent = columns,

@@ -17,9 +17,10 @@ Emission& Emission::launch(size_t kernel, Grid grid) {
   if (kernel < group_.kernels.size()) {
     launch.kernel = group_.kernels[kernel];
   } else {
-    output_.problems.add(fail(Reason::program_emit, "emitter '{}' of group {} launches kernel {}, but "
-                       "rule '{}' lists {}", group_.emitter, index_, kernel, group_.rule,
-                       group_.kernels.size()));
+    output_.problems.add(fail(Reason::program_emit,
+                              "emitter '{}' of group {} launches kernel {}, but "
+                              "rule '{}' lists {}",
+                              group_.emitter, index_, kernel, group_.rule, group_.kernels.size()));
   }
   output_.program.launches.push_back(std::move(launch));
   return *this;
@@ -29,9 +30,10 @@ Emission& Emission::matrix(std::string_view name, EdgeId edge, bool written) {
   const Slot* slot = buffers_.find(edge);
   Arg& arg = argument(name, ArgKind::Edge);
   if (slot == nullptr) {
-    output_.problems.add(fail(Reason::program_emit, "emitter '{}' of group {} (rule '{}') passes '{}' as "
-                       "'{}', which this plan does not store", group_.emitter, index_, group_.rule,
-                       circuit_.edges[edge].id, name));
+    output_.problems.add(fail(Reason::program_emit,
+                              "emitter '{}' of group {} (rule '{}') passes '{}' as "
+                              "'{}', which this plan does not store",
+                              group_.emitter, index_, group_.rule, circuit_.edges[edge].id, name));
     return *this;
   }
   arg.edge = edge;

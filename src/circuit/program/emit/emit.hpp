@@ -71,18 +71,18 @@ struct Emitter {
 const Emitter* find_emitter(std::string_view id);
 
 // One function an emitter, in the file of its family.
-void emit_embed(Emission& emission);          // rows.cpp
+void emit_embed(Emission& emission);  // rows.cpp
 void emit_gather_rows(Emission& emission);
 void emit_residual_add(Emission& emission);
 void emit_sample(Emission& emission);
-void emit_norm(Emission& emission);           // norm.cpp
+void emit_norm(Emission& emission);  // norm.cpp
 void emit_act_quant(Emission& emission);
-void emit_linear(Emission& emission);         // linear.cpp
-void emit_rope(Emission& emission);           // attention.cpp
+void emit_linear(Emission& emission);  // linear.cpp
+void emit_rope(Emission& emission);    // attention.cpp
 void emit_kv_write(Emission& emission);
 void emit_qkv_rope_kv(Emission& emission);
 void emit_attend(Emission& emission);
-void emit_silu_mul(Emission& emission);       // feed_forward.cpp
+void emit_silu_mul(Emission& emission);  // feed_forward.cpp
 void emit_gate_up_silu(Emission& emission);
 
 }  // namespace soma

@@ -17,15 +17,19 @@ constexpr Member linear[] = {{Op::GatherRows, optional},
                              {Op::ResidualAdd, optional}};
 constexpr Member rope[] = {{Op::Rope}};
 constexpr Member kv_write[] = {{Op::KvWrite}};
-constexpr Member qkv_rope_kv[] = {{Op::RmsNorm, optional}, {Op::ActQuant, optional},
-                                  {Op::Linear},            {Op::Linear},
-                                  {Op::Linear},            {Op::Rope},
-                                  {Op::Rope},              {Op::KvWrite}};
+constexpr Member qkv_rope_kv[] = {{Op::RmsNorm, optional},
+                                  {Op::ActQuant, optional},
+                                  {Op::Linear},
+                                  {Op::Linear},
+                                  {Op::Linear},
+                                  {Op::Rope},
+                                  {Op::Rope},
+                                  {Op::KvWrite}};
 constexpr Member attend[] = {{Op::Attend}, {Op::ActQuant, optional}};
 constexpr Member silu_mul[] = {{Op::SiluMul}};
-constexpr Member gate_up_silu[] = {{Op::RmsNorm, optional}, {Op::ActQuant, optional},
-                                   {Op::Linear},            {Op::Linear},
-                                   {Op::SiluMul},           {Op::ActQuant, optional}};
+constexpr Member gate_up_silu[] = {
+    {Op::RmsNorm, optional}, {Op::ActQuant, optional}, {Op::Linear}, {Op::Linear},
+    {Op::SiluMul},           {Op::ActQuant, optional}};
 constexpr Member residual_add[] = {{Op::ResidualAdd}};
 constexpr Member gather_rows[] = {{Op::GatherRows}};
 constexpr Member sample[] = {{Op::Sample}};

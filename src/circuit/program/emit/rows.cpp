@@ -5,9 +5,7 @@ namespace soma {
 
 void emit_embed(Emission& emission) {
   const Node& embed = *emission.member(0);
-  emission.launch(0, {.kind = GridKind::Rows})
-      .weight("w", embed)
-      .writes("out", embed.outputs[0]);
+  emission.launch(0, {.kind = GridKind::Rows}).weight("w", embed).writes("out", embed.outputs[0]);
 }
 
 void emit_gather_rows(Emission& emission) {

@@ -18,6 +18,8 @@ namespace soma::cpu::avx2 {
 
 namespace {
 
+#include "backend/cpu/kernels/lanes/sums.inc"
+
 enum {
   kStreams = 6,       // groups a single row walks at once
   kAhead = 1024,      // bytes that a stream prefetches ahead
@@ -34,8 +36,21 @@ struct Job {
   int64_t x_bytes;
   float* out;
   int64_t out_stride;
-  const int32_t* sums;  // Σ of each block's activations, [rows][blocks], where the kind needs it
+  const int32_t* starts;  // of each block's sum, [rows][blocks], where the kind has an offset
 };
+
+// The order of additions as written: GCC makes a tree of them, whose leaves don't fit the registers.
+SOMA_INLINE __m256i in_order(__m256i a) {
+  __asm__("" : "+x"(a));
+  return a;
+}
+
+// A pointer of which the compiler no longer knows that it has loaded from there before: to load
+// again is cheaper than to keep 24 registers' worth of activations.
+SOMA_INLINE const uint8_t* fresh(const uint8_t* from) {
+  __asm__("" : "+r"(from));
+  return from;
+}
 
 SOMA_INLINE __m256i load_bytes(const uint8_t* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(from)));
@@ -44,6 +59,7 @@ SOMA_INLINE void store_bytes(uint8_t* to, __m256i a) {
   _mm256_storeu_si256(static_cast<__m256i*>(static_cast<void*>(to)), a);
 }
 SOMA_INLINE __m256i repeated(const uint8_t* from) { return _mm256_set1_epi32(load_int(from)); }
+SOMA_INLINE __m256i repeated_int(const int32_t* from) { return _mm256_set1_epi32(*from); }
 SOMA_INLINE __m256 halves(const uint8_t* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from))));
 }
@@ -53,24 +69,6 @@ template <PackKind kind>
 SOMA_INLINE __m256 added(__m256 acc, __m256i whole, __m256 scale, __m256 minimum, float d, float s) {
   acc = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(d)), _mm256_cvtepi32_ps(whole), acc);
   return has_minimum(kind) ? _mm256_fmadd_ps(minimum, _mm256_set1_ps(s), acc) : acc;
-}
-
-// ---- Sums of activations
-
-// Σ of 32 codes: offset to unsigned, added by eights.
-SOMA_INLINE int32_t sum_of_codes(const uint8_t* q) {
-  const __m256i raised = _mm256_xor_si256(load_bytes(q), _mm256_set1_epi8(-128));
-  const __m256i four = _mm256_sad_epu8(raised, _mm256_setzero_si256());
-  const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-  return _mm_cvtsi128_si32(_mm_add_epi64(two, _mm_shuffle_epi32(two, 0x4e))) - 32 * 128;
-}
-
-static void sum_rows(const uint8_t* x, int64_t x_bytes, int64_t rows, int64_t blocks, int32_t* to) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t b = 0; b < blocks; ++b) {
-      to[r * blocks + b] = sum_of_codes(x + r * x_bytes + b * kBlock);
-    }
-  }
 }
 
 // ---- Few rows: straight from the packed weights
@@ -151,8 +149,8 @@ static __attribute__((noinline)) void stream(const Job& job, int64_t group, int6
         for (unsigned r = 0; r < rows; ++r) {
           const uint8_t* x = q[r] - b * kBlock;
           if constexpr (kind == kQ4) {
-            const int32_t sum = job.sums[(row + r) * job.blocks + b];
-            whole[r] = _mm256_sub_epi32(whole[r], _mm256_set1_epi32(8 * sum));
+            const int32_t* start = job.starts + (row + r) * job.blocks + b;
+            whole[r] = _mm256_add_epi32(whole[r], repeated_int(start));
           }
           acc[s][c][r] = added<kind>(acc[s][c][r], whole[r], scale, minimum,
                                      load_float(x + scales_offset(k) + 4 * b),
@@ -238,21 +236,25 @@ static void decode(const uint8_t* group, int64_t from, int64_t to, Panel<kind>* 
   }
 }
 
-// The exact sums of one block for 16 columns: [rows][2], from one plane of nibbles.
+// Sums of 32 nibbles times activations, as pairs of 16 bits: [rows][first, second]. The two sets of
+// 8 lines are the halves of 16 columns, or the high and low nibbles of the same 8 columns.
 template <unsigned rows>
-SOMA_INLINE void dot_plane(const uint8_t (*plane)[kLine], const uint8_t* const* q,
-                           __m256i whole[][2]) {
+SOMA_INLINE void dot_lines(const uint8_t* first, const uint8_t* second, const uint8_t* const* at,
+                           __m256i sums[][2]) {
+  const uint8_t* q[rows];
+  SOMA_UNROLL
+  for (unsigned r = 0; r < rows; ++r) q[r] = fresh(at[r]);
   SOMA_UNROLL
   for (int j = 0; j < 8; ++j) {
-    const __m256i a = load_bytes(plane[j]);
-    const __m256i b = load_bytes(plane[j] + 32);
+    const __m256i a = load_bytes(first + j * kLine);
+    const __m256i b = load_bytes(second + j * kLine);
     SOMA_UNROLL
     for (unsigned r = 0; r < rows; ++r) {
       const __m256i x = repeated(q[r] + 4 * j);
-      const __m256i first = _mm256_maddubs_epi16(a, x);
-      const __m256i second = _mm256_maddubs_epi16(b, x);
-      whole[r][0] = j == 0 ? first : _mm256_add_epi16(whole[r][0], first);
-      whole[r][1] = j == 0 ? second : _mm256_add_epi16(whole[r][1], second);
+      const __m256i u = _mm256_maddubs_epi16(a, x);
+      const __m256i v = _mm256_maddubs_epi16(b, x);
+      sums[r][0] = j == 0 ? u : in_order(_mm256_add_epi16(sums[r][0], u));
+      sums[r][1] = j == 0 ? v : in_order(_mm256_add_epi16(sums[r][1], v));
     }
   }
 }
@@ -262,12 +264,15 @@ static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kin
                        int64_t row, float* out) {
   const int64_t k = job.blocks * kBlock;
   const __m256i ones = _mm256_set1_epi16(1);
+  const __m256i sixteens = _mm256_set1_epi16(16);
   const uint8_t* x[rows];
+  const int32_t* starts[rows];
   const uint8_t* q[rows];
   __m256 acc[rows][2];
   SOMA_UNROLL
   for (unsigned r = 0; r < rows; ++r) {
     x[r] = job.x + (row + r) * job.x_bytes;
+    starts[r] = job.starts + (row + r) * job.blocks;
     SOMA_UNROLL
     for (int c = 0; c < 2; ++c) {
       acc[r][c] = from == 0 ? _mm256_setzero_ps()
@@ -278,44 +283,32 @@ static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kin
     const int64_t at = b - from;
     SOMA_UNROLL
     for (unsigned r = 0; r < rows; ++r) q[r] = x[r] + b * kBlock;
-    __m256i whole[rows][2];
-    dot_plane<rows>(panel.codes[at][0], q, whole);
+    __m256i sums[rows][2];
     if constexpr (is_nibbles(kind)) {
-      SOMA_UNROLL
-      for (unsigned r = 0; r < rows; ++r) {
-        SOMA_UNROLL
-        for (int c = 0; c < 2; ++c) whole[r][c] = _mm256_madd_epi16(whole[r][c], ones);
-      }
-    } else {
-      const __m256i sixteens = _mm256_set1_epi16(16);
-      __m256i low[rows][2];
-      SOMA_UNROLL
-      for (unsigned r = 0; r < rows; ++r) {
-        SOMA_UNROLL
-        for (int c = 0; c < 2; ++c) whole[r][c] = _mm256_madd_epi16(whole[r][c], sixteens);
-      }
-      dot_plane<rows>(panel.codes[at][1], q, low);
-      SOMA_UNROLL
-      for (unsigned r = 0; r < rows; ++r) {
-        SOMA_UNROLL
-        for (int c = 0; c < 2; ++c) {
-          whole[r][c] = _mm256_add_epi32(whole[r][c], _mm256_madd_epi16(low[r][c], ones));
-        }
-      }
+      dot_lines<rows>(panel.codes[at][0][0], panel.codes[at][0][0] + 32, q, sums);
     }
     SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) {
-      const float d = load_float(x[r] + scales_offset(k) + 4 * b);
-      const float s = has_minimum(kind) ? load_float(x[r] + sums_offset(k) + 4 * b) : 0.0f;
+    for (int c = 0; c < 2; ++c) {
+      if constexpr (!is_nibbles(kind)) {
+        dot_lines<rows>(panel.codes[at][0][0] + 32 * c, panel.codes[at][1][0] + 32 * c, q, sums);
+      }
+      const __m256 scale = _mm256_load_ps(panel.scale[at] + 8 * c);
+      const __m256 minimum = _mm256_load_ps(panel.minimum[at] + 8 * c);
       SOMA_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        if constexpr (kind != kQ4M) {
-          const int32_t sum = job.sums[(row + r) * job.blocks + b];
-          const __m256i less = _mm256_set1_epi32((kind == kQ4 ? 8 : 128) * sum);
-          whole[r][c] = _mm256_sub_epi32(whole[r][c], less);
+      for (unsigned r = 0; r < rows; ++r) {
+        __m256i whole;
+        if constexpr (is_nibbles(kind)) {
+          whole = _mm256_madd_epi16(sums[r][c], ones);
+        } else {
+          whole = _mm256_add_epi32(_mm256_madd_epi16(sums[r][0], sixteens),
+                                   _mm256_madd_epi16(sums[r][1], ones));
         }
-        acc[r][c] = added<kind>(acc[r][c], whole[r][c], _mm256_load_ps(panel.scale[at] + 8 * c),
-                                _mm256_load_ps(panel.minimum[at] + 8 * c), d, s);
+        if constexpr (kind != kQ4M) {
+          whole = _mm256_add_epi32(whole, repeated_int(starts[r] + b));
+        }
+        acc[r][c] = added<kind>(acc[r][c], whole, scale, minimum,
+                                load_float(x[r] + scales_offset(k) + 4 * b),
+                                load_float(x[r] + sums_offset(k) + 4 * b));
       }
     }
   }
@@ -350,14 +343,14 @@ constexpr int64_t panel_bytes = sizeof(Panel<kQ8>);
 
 template <PackKind kind>
 static void multiply(Job job, int64_t begin, int64_t end, int64_t rows, void* scratch) {
-  int32_t* sums = static_cast<int32_t*>(
+  int32_t* starts = static_cast<int32_t*>(
       static_cast<void*>(static_cast<uint8_t*>(scratch) + panel_bytes));
-  job.sums = sums;
+  job.starts = starts;
   for (int64_t row = 0; row < rows; row += kChunkRows) {
     const int64_t chunk = row + kChunkRows < rows ? int64_t{kChunkRows} : rows - row;
     const bool many = chunk >= kPanelRows;
     if (kind == kQ4 || (kind != kQ4M && many)) {
-      sum_rows(job.x, job.x_bytes, chunk, job.blocks, sums);
+      sum_rows(job.x, job.x_bytes, chunk, job.blocks, kind == kQ4 ? 8 : 128, starts);
     }
     if (many) many_rows<kind>(job, begin, end, chunk, scratch);
     else few_rows<kind>(job, begin, end, chunk);
