@@ -84,6 +84,9 @@ $(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
 ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a, \
                 $(shell $(COMPILER) -print-file-name=$(name) 2>/dev/null)) $(CJSON)/libcjson.a
 MAP := $(wildcard lib/soma.map)
+# In a program with the library's objects inside, all of C++'s library must use their operator new
+# too: a text that one side allocates and the other frees would not survive.
+OWN_NEW := -static-libstdc++
 LINK := -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL
 SHARED := $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,noexecstack \
   -Wl,-z,relro -Wl,-z,now \
@@ -186,7 +189,7 @@ UNITS := $(sort $(patsubst tests/unit/%/,%,$(dir $(wildcard tests/unit/*/*_test.
 define unit_rules
 $(OUT)/tests/$(1)_test: $(patsubst tests/%.cpp,$(OUT)/tests/%.o, \
     tests/unit/main.cpp $(sort $(wildcard tests/unit/$(1)/*_test.cpp))) $(OUT)/objects.a
-	$$(call quiet,LINK,$$@) $(COMPILER) $(CXXFLAGS) $(LINK) -o $$@ $$^ $(ARCHIVES)
+	$$(call quiet,LINK,$$@) $(COMPILER) $(CXXFLAGS) $(LINK) $(OWN_NEW) -o $$@ $$^ $(ARCHIVES)
 .PHONY: unit-$(1)
 unit-$(1): $(OUT)/tests/$(1)_test
 	SOMA_TEST_MODEL=$(MODEL) SOMA_TINY_DIR=$(TINY) $$<
@@ -209,7 +212,7 @@ golden: $(OUT)/tests/circuit_test
 
 FUZZERS := $(patsubst tests/fuzz/%.cpp,%,$(sort $(wildcard tests/fuzz/*_fuzz.cpp)))
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/objects.a
-	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) -fsanitize=fuzzer $(LINK) -o $@ $^ $(ARCHIVES)
+	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) -fsanitize=fuzzer $(LINK) $(OWN_NEW) -o $@ $^ $(ARCHIVES)
 .PHONY: fuzzers
 fuzzers: $(FUZZERS:%=$(OUT)/tests/fuzz/%)
 

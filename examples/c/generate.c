@@ -16,7 +16,6 @@ int main(int argc, char** argv) {
   soma_sequence* sequence = NULL;
   soma_blob *prompt = NULL, *tokens = NULL, *result = NULL;
   const char *role = "user", *text = argc > 2 ? argv[2] : "What is the capital of France?";
-  const uint64_t flags = SOMA_TEXT_SPECIAL | SOMA_TEXT_BEGIN;
 
   if (argc < 2) return fprintf(stderr, "usage: %s MODEL.gguf [PROMPT]\n", argv[0]), 2;
   if (soma_runtime_create(SOMA_HEADER_ABI, NULL, &runtime, &error) == SOMA_OK &&
@@ -24,8 +23,8 @@ int main(int argc, char** argv) {
       soma_session_create(model, NULL, NULL, &session, &error) == SOMA_OK &&
       soma_sequence_create(session, &sequence, &error) == SOMA_OK &&
       soma_model_chat(model, &role, NULL, &text, NULL, 1, &prompt, &error) == SOMA_OK &&
-      soma_model_tokenize(model, soma_blob_data(prompt), soma_blob_size(prompt), flags, &tokens,
-                          &error) == SOMA_OK &&
+      soma_model_tokenize(model, soma_blob_data(prompt), soma_blob_size(prompt),
+                          SOMA_TEXT_SPECIAL, &tokens, &error) == SOMA_OK &&
       soma_sequence_generate(sequence, soma_blob_data(tokens), soma_blob_size(tokens) / 4, NULL,
                              on_token, NULL, NULL, NULL, &result, &error) == SOMA_OK) {
     printf("\n%s\n", (const char*)soma_blob_data(result));

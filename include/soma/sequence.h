@@ -53,8 +53,8 @@ soma_sequence_prefill(soma_sequence* sequence, const int32_t* tokens, size_t cou
                       soma_cancel* cancel, soma_error** error) SOMA_NOEXCEPT;
 
 /* Appends tokens[i] to sequences[i], for `count` different sequences of one session, and computes
- * each one's logits. After a failure no sequence is longer than before, and those that took part
- * have no logits.
+ * each one's logits. After a failure no sequence is longer than before; those whose token had been
+ * appended and was taken back have lost their logits.
  * @since 1.0  @own none  @threads one  @blocks yes tick  @null cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_sequence_decode(soma_sequence* const* sequences, const int32_t* tokens, size_t count,

@@ -32,7 +32,7 @@ SOMA_API size_t SOMA_CALL soma_tensor_rank(const soma_tensor* tensor) SOMA_NOEXC
  * @since 1.0  @own borrowed from tensor  @threads any  @blocks no  @null tensor */
 SOMA_API const int64_t* SOMA_CALL soma_tensor_shape(const soma_tensor* tensor) SOMA_NOEXCEPT;
 
-/* The elements, 64-byte aligned; NULL of a NULL or wrong handle.
+/* The elements, 16-byte aligned; NULL of a NULL or wrong handle.
  * @since 1.0  @own borrowed from tensor  @threads any  @blocks no  @null tensor */
 SOMA_API const void* SOMA_CALL soma_tensor_data(const soma_tensor* tensor) SOMA_NOEXCEPT;
 

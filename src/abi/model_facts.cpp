@@ -89,7 +89,11 @@ void write_value(JsonWriter& json, const gguf::Value& value) {
     case gguf::Type::I16:
     case gguf::Type::I32:
     case gguf::Type::I64: json.value(static_cast<i64>(value.integer)); break;
-    default: json.value(value.integer);
+    case gguf::Type::U8:
+    case gguf::Type::U16:
+    case gguf::Type::U32:
+    case gguf::Type::U64: json.value(value.integer); break;
+    case gguf::Type::Array: json.value(nullptr);  // has a count in place of a value
   }
 }
 

@@ -34,7 +34,8 @@ Allocator allocator_of(const HostAllocator* host) {
 namespace soma::wall {
 
 ProcessMark::ProcessMark() : process_(getpid()) {
-  void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (page == MAP_FAILED) return;
   if (madvise(page, page_bytes, MADV_WIPEONFORK) != 0) {
     munmap(page, page_bytes);

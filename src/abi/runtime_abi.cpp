@@ -80,6 +80,7 @@ soma_code soma_runtime_measure(const soma_runtime* runtime, const char* kind, si
                                soma_error** error) noexcept {
   return produce(runtime, out, error, [&]() -> Result<Ref<soma_blob>> {
     SOMA_ASSIGN(const std::string_view name, text_argument("kind", kind, kind_length));
+    SOMA_TRY(check_maybe(cancel));
     if (name != "read_bandwidth") {
       return fail(Reason::argument_range, "the measures are: read_bandwidth; got {}",
                   quoted(name));

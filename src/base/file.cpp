@@ -137,6 +137,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, LoadMode mode) {
   out.data_ = static_cast<const u8*>(memory);
   out.size_ = size;
   out.mapped_ = map;
+  out.counted_ = MappedBytes(size);
   if (!map) {
     SOMA_TRY(read_all(file.fd(), static_cast<u8*>(memory), size, path));
     ::mprotect(memory, size, PROT_READ);  // a stray write is caught in both modes; no harm if not
@@ -153,13 +154,15 @@ Result<FileBytes> FileBytes::copy(std::span<const u8> bytes) {
   ::mprotect(memory, bytes.size(), PROT_READ);
   out.data_ = static_cast<const u8*>(memory);
   out.size_ = bytes.size();
+  out.counted_ = MappedBytes(out.size_);
   return out;
 }
 
 FileBytes::FileBytes(FileBytes&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      mapped_(other.mapped_) {}
+      mapped_(other.mapped_),
+      counted_(std::move(other.counted_)) {}
 
 FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
   if (this != &other) {
@@ -167,6 +170,7 @@ FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     mapped_ = other.mapped_;
+    counted_ = std::move(other.counted_);
   }
   return *this;
 }
@@ -177,6 +181,7 @@ void FileBytes::close() {
   if (data_ != nullptr) ::munmap(const_cast<u8*>(data_), size_);
   data_ = nullptr;
   size_ = 0;
+  counted_ = MappedBytes();
 }
 
 void FileBytes::discard(std::span<const u8> range) const {

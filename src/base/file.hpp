@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/core.hpp"
+#include "base/memory.hpp"
 
 namespace soma {
 
@@ -32,6 +33,7 @@ class FileBytes {
   const u8* data_ = nullptr;
   size_t size_ = 0;
   bool mapped_ = false;
+  MappedBytes counted_;
 };
 
 }  // namespace soma

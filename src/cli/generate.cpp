@@ -44,7 +44,7 @@ std::vector<int32_t> prompt_tokens(const GenerateVerb& verb, const Model& model,
     return soma_model_chat(model, roles.data(), role_lengths.data(), contents.data(),
                            content_lengths.data(), roles.size(), out, error);
   });
-  return tokenize(model, text, SOMA_TEXT_SPECIAL | SOMA_TEXT_BEGIN);
+  return tokenize(model, text, SOMA_TEXT_SPECIAL);  // the template writes its own begin token
 }
 
 int32_t on_token(void*, int32_t, const char* text, size_t length) {

@@ -14,6 +14,7 @@ namespace soma {
 namespace {
 
 constexpr i64 default_context_max = 4096;
+constexpr i64 context_limit = i64{1} << 24;  // whatever a file claims: positions are 32-bit
 constexpr i64 sequences_limit = 4096;
 constexpr i64 prefill_rows_limit = 8192;
 
@@ -27,7 +28,7 @@ Status check_options(const SessionOptions& options, const Model& model) {
   auto within = [&](std::string_view option, i64 value, i64 low, i64 high) {
     if (value < low || value > high) problems.add(out_of_range(option, value, low, high));
   };
-  within("context", options.context, 0, model.parameters().context);
+  within("context", options.context, 0, std::min(model.parameters().context, context_limit));
   within("sequences", options.sequences, 1, sequences_limit);
   within("prefill_rows", options.prefill_rows, 1, prefill_rows_limit);
   return std::move(problems).status();

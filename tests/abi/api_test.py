@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that the headers keep the rules of ABI.md, and that what is made from them is up to date."""
+"""Proves that the headers keep the rules of ABI.md, and what is made from them is up to date."""
 import pathlib
 import subprocess
 import sys

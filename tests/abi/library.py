@@ -73,7 +73,7 @@ class Soma:
         return Failure(code, reason, message)
 
     def options(self, kind, **values):
-        handle = self.call("options_create", ctypes.cast(kind.encode(), ctypes.c_void_p), SOMA_NUL)
+        handle = self.call("options_create", *self.text(kind))
         for key, value in values.items():
             self.call("options_parse", handle, *self.text(key), *self.text(str(value)))
         return handle

@@ -481,20 +481,20 @@ static void test_a_forked_child_is_refused(void) {
 }
 
 static void test_errors_are_data(void) {
-  soma_error* error = NULL;
+  soma_error* failure = NULL;
   soma_runtime* runtime = NULL;
   soma_blob* json = NULL;
   size_t length = 0;
-  CHECK(soma_runtime_create(9u << 16, NULL, &runtime, &error) == SOMA_INCOMPATIBLE);
-  CHECK(soma_error_code(error) == SOMA_INCOMPATIBLE);
-  CHECK(strstr(soma_error_message(error, &length), "9.0") != NULL);
-  CHECK(length == strlen(soma_error_message(error, NULL)));
-  soma_error_retain(error);
-  soma_error_release(error);
-  GOOD(soma_error_json(error, &json, NULL));
+  CHECK(soma_runtime_create(9u << 16, NULL, &runtime, &failure) == SOMA_INCOMPATIBLE);
+  CHECK(soma_error_code(failure) == SOMA_INCOMPATIBLE);
+  CHECK(strstr(soma_error_message(failure, &length), "9.0") != NULL);
+  CHECK(length == strlen(soma_error_message(failure, NULL)));
+  soma_error_retain(failure);
+  soma_error_release(failure);
+  GOOD(soma_error_json(failure, &json, &error));
   CHECK(strstr(soma_blob_data(json), "\"reason\":\"abi.incompatible\"") != NULL);
   soma_blob_release(json);
-  soma_error_release(error);
+  soma_error_release(failure);
   CHECK(runtime == NULL);
   CHECK(soma_error_code(NULL) == SOMA_INVALID_ARGUMENT);
   CHECK(*soma_error_message(NULL, NULL) == '\0');

@@ -58,7 +58,8 @@ class Options(unittest.TestCase):
         self.refused("option.type", "options_parse", session, *context, *soma.text("many"))
         self.refused("option.type", "options_parse", session, *context, *soma.text("1.5"))
         self.refused("option.range", "options_parse", session, *context, *soma.text("9" * 30))
-        self.assertIn("0 to", self.refused("option.range", "options_set_int", session, *context, -1))
+        told = self.refused("option.range", "options_set_int", session, *context, -1)
+        self.assertIn("0 to", told)
         self.assertIn("fast|reference", self.refused("option.range", "options_set_text", session,
                                                      *policy, *soma.text("slow")))
         generate = soma.options("generate")
@@ -68,16 +69,15 @@ class Options(unittest.TestCase):
 
     def test_values_are_parsed_by_type(self):
         generate = soma.options("generate", temperature="0.25", ignore_end="true", seed="-3")
-        value = ctypes.c_double()
-        getter = soma.library.soma_options_get_double
-        self.assertEqual(getter(generate, *soma.text("temperature"), ctypes.addressof(value), None), 0)
-        self.assertEqual(value.value, 0.25)
-        whole = ctypes.c_int64()
-        getter = soma.library.soma_options_get_int
-        self.assertEqual(getter(generate, *soma.text("ignore_end"), ctypes.addressof(whole), None), 0)
-        self.assertEqual(whole.value, 1)
-        self.assertEqual(getter(generate, *soma.text("seed"), ctypes.addressof(whole), None), 0)
-        self.assertEqual(whole.value, -3)
+
+        def value(getter, box, key):
+            self.assertEqual(getter(generate, *soma.text(key), ctypes.addressof(box), None), 0)
+            return box.value
+
+        real, whole = soma.library.soma_options_get_double, soma.library.soma_options_get_int
+        self.assertEqual(value(real, ctypes.c_double(), "temperature"), 0.25)
+        self.assertEqual(value(whole, ctypes.c_int64(), "ignore_end"), 1)
+        self.assertEqual(value(whole, ctypes.c_int64(), "seed"), -3)
 
     def test_has_knows_functions_and_more(self):
         has = soma.library.soma_has

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Sequence as Items
 
 from . import _api
+from ._errors import Aborted, Cancelled
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 
 
@@ -55,10 +56,10 @@ class _Watch:
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return function(*arguments)
-        except Exception:
-            if self.raised is not None:
-                raise self.raised from None
-            raise
+        except (Cancelled, Aborted):
+            # Only the callbacks stop a call in these ways. If none of them kept an exception, it
+            # was raised in ctypes' own frames before `guarded` began: an interrupt.
+            raise self.raised or KeyboardInterrupt from None
         finally:
             lib.soma_cancel_release(self.raw)
 
@@ -174,11 +175,12 @@ class Model(Handle):
         """Token ids of a prompt: a text (one user turn, or with `raw` continued as it stands), a
         conversation, or ids."""
         if isinstance(prompt, str):
-            text = prompt if raw else self.chat([{"role": "user", "content": prompt}])
-            return self.tokenize(text, begin=True)
+            if raw:
+                return self.tokenize(prompt, begin=True)
+            return self.tokenize(self.chat([{"role": "user", "content": prompt}]))
         prompt = list(prompt)
         if prompt and isinstance(prompt[0], dict):
-            return self.tokenize(self.chat(prompt), begin=True)
+            return self.tokenize(self.chat(prompt))
         return prompt
 
     def generate(self, prompt: Any, *, raw: bool = False, on_text: Callable[[str], Any] | None = None,

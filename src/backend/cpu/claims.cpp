@@ -11,8 +11,10 @@
 // waited for who has not claimed anything.
 //
 // The counters of one member for neighbouring launches share a cache line, which this member has
-// at hand, and others touch only when they have nothing of their own left to do. Clearing them for
-// the next step is a few lines of memory.
+// at hand. A look at it by others takes it away, and fetching it back costs more than a small
+// launch; so who is done with its own share first watches the done counter for a moment, unless it
+// had to do all of the last launch alone. Clearing the counters for the next step is a few lines of
+// memory.
 //
 // Right: adding hands out each chunk once. Data go from a chunk to whoever waits for it through
 // the done counter (release by the adding member, acquire by the waiting one); nothing else
@@ -38,6 +40,7 @@ namespace {
 
 constexpr i64 barrier_spin_ns = 100'000;
 constexpr i64 barrier_yield_ns = 500'000;
+constexpr i32 steal_patience = 64;  // pauses: one to three microseconds
 
 }  // namespace
 
@@ -66,25 +69,31 @@ u32 Claims::claim(i64 launch, Cursor& cursor) {
     const auto first = static_cast<u32>(u64{all} * owner / members);
     const auto size = static_cast<u32>(u64{all} * (owner + 1) / members) - first;
     Word& counter = taken(launch, static_cast<i32>(owner));
-    // In a share of its own a member expects work; elsewhere it looks first, so as not to take a
-    // line away from its owner for nothing.
     const bool own = cursor.shares_tried == 0 && size != 0;
     if (own || counter.load(std::memory_order_relaxed) < size) {
       const u32 chunk = counter.fetch_add(1, std::memory_order_relaxed);
-      if (chunk < size) return first + chunk;
+      if (chunk < size) {
+        ++cursor.claimed;
+        return first + chunk;
+      }
     }
-    if (cursor.done != 0) {
-      report(launch, cursor);
-      if (finished(launch)) break;
-    }
+    report(launch, cursor);
+    if (cursor.shares_tried == 0 && !cursor.alone) await_briefly(launch);
+    if (finished(launch)) break;
   }
+  const bool alone = all > 1 ? cursor.claimed == all : cursor.alone;
+  cursor = {.member = cursor.member, .alone = alone};
   return none;
 }
 
+void Claims::await_briefly(i64 launch) const {
+  for (i32 i = 0; i < steal_patience && !finished(launch); ++i) cpu_pause();
+}
+
 void Claims::report(i64 launch, Cursor& cursor) {
-  if (cursor.done == 0) return;
-  done(launch).fetch_add(cursor.done);
-  cursor.done = 0;
+  const u32 news = cursor.claimed - std::exchange(cursor.reported, cursor.claimed);
+  if (news == 0) return;
+  done(launch).fetch_add(news);
   if (sleepers_.load() != 0) ring();
 }
 

@@ -22,13 +22,15 @@ class Claims {
   // Where a member stands within one launch.
   struct Cursor {
     i32 member = 0;
+    bool alone = false;    // did all of the last launch: the others aren't there
     i32 shares_tried = 0;
-    u32 done = 0;  // chunks done and not yet reported
+    u32 claimed = 0;       // chunks of this launch …
+    u32 reported = 0;      // … and how many of them are known to be done
   };
-  // The next chunk to do, or none if all are taken. Reports what was done before it looks for
-  // work in other members' shares.
+  static Cursor start(i32 member) { return {.member = member}; }
+  // The next chunk to do, or none if all are taken; with none, the cursor is ready for the next
+  // launch. To claim another is to say that the last one is done.
   u32 claim(i64 launch, Cursor& cursor);
-  void report(i64 launch, Cursor& cursor);
 
   bool finished(i64 launch) const { return done(launch).load() == chunks(launch); }
   // Returns when all chunks of the launch are done. False: the step was stopped.
@@ -43,6 +45,8 @@ class Claims {
   Word& done(i64 launch) { return words_[launch]; }
   const Word& done(i64 launch) const { return words_[launch]; }
   Word& taken(i64 launch, i32 member) { return words_[(member + 1) * stride_ + launch]; }
+  void await_briefly(i64 launch) const;
+  void report(i64 launch, Cursor& cursor);
   void sleep(i64 launch);
   void ring();
 

@@ -213,36 +213,33 @@ i64 CpuExecutable::chunk_units(const BoundLaunch& launch, i64 rows, i64 units) c
 void CpuExecutable::walk(i32 member) {
   kernels_.enter();
   const auto count = static_cast<i64>(bound_.launches.size());
+  Claims::Cursor cursor = Claims::start(member);
   i64 known_done = 0;  // all launches before this one
   for (i64 launch = 0; launch < count && !claims_.stopped(); ++launch) {
     if (bound_.launches[static_cast<size_t>(launch)].barrier_before) {
       while (known_done < launch && claims_.await(known_done)) ++known_done;
       if (known_done < launch) break;
     }
-    work(launch, member);
+    work(launch, cursor);
   }
   kernels_.leave();
 }
 
-void CpuExecutable::work(i64 launch, i32 member) {
+void CpuExecutable::work(i64 launch, Claims::Cursor& cursor) {
   const BoundLaunch& bound = bound_.launches[static_cast<size_t>(launch)];
   const Cut& cut = cuts_[static_cast<size_t>(launch)];
-  const Member& self = members_[static_cast<size_t>(member)];
+  const Member& self = members_[static_cast<size_t>(cursor.member)];
   if (claims_.finished(launch)) return;
-  Claims::Cursor cursor;
-  cursor.member = member;
   bool prepared = bound.operands.prepare == Prepare::No;
   for (u32 chunk; (chunk = claims_.claim(launch, cursor)) != Claims::none;) {
     if (!prepared) prepare_input(bound.operands, step_, self);
     prepared = true;
     const i64 begin = chunk * cut.chunk;
     bound.kind->run(bound.operands, step_, self, begin, std::min(begin + cut.chunk, cut.units));
-    ++cursor.done;
     // The caller looks for all; a chunk is work of at most a few hundred microseconds.
-    if (member == 0 && cancel_ != nullptr && !cancel_->check().ok()) claims_.stop();
+    if (cursor.member == 0 && cancel_ != nullptr && !cancel_->check().ok()) claims_.stop();
     if (claims_.stopped()) return;
   }
-  claims_.report(launch, cursor);
 }
 
 }  // namespace soma::cpu

@@ -29,7 +29,7 @@ class CpuExecutable final : public Executable {
   i64 units(const BoundLaunch& launch, i64 rows) const;
   i64 chunk_units(const BoundLaunch& launch, i64 rows, i64 units) const;
   void walk(i32 member);
-  void work(i64 launch, i32 member);
+  void work(i64 launch, Claims::Cursor& cursor);
 
   const Program& program_;
   BoundProgram bound_;

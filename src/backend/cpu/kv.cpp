@@ -7,14 +7,10 @@ namespace soma::cpu {
 
 namespace {
 
-// a × b × …, or nothing; none of the factors may be negative.
-std::optional<u64> product(std::initializer_list<i64> factors) {
-  std::optional<u64> out = 1;
-  for (i64 factor : factors) {
-    if (factor < 0 || !out) return std::nullopt;
-    out = checked_mul(*out, static_cast<u64>(factor));
-  }
-  return out;
+// a × b, or nothing; neither may be negative.
+std::optional<u64> product(std::optional<u64> a, i64 b) {
+  if (!a || b < 0) return std::nullopt;
+  return checked_mul(*a, static_cast<u64>(b));
 }
 
 }  // namespace
@@ -25,13 +21,10 @@ Result<std::unique_ptr<CpuKv>> CpuKv::create(const KvGeometry& geometry) {
     return fail(Reason::argument_range, "the KV state is kept as f16 or f32, not {}",
                 format_info(geometry.format).name);
   }
-  const i64 element = is_f32 ? 4 : 2;
-  const auto head = product({geometry.head_dim, kKvPositions, element});
-  const auto plane = product({geometry.head_dim, kKvPositions, element, geometry.kv_heads});
-  const auto block =
-      product({geometry.head_dim, kKvPositions, element, geometry.kv_heads, 2, geometry.layers});
-  const auto all = product({geometry.head_dim, kKvPositions, element, geometry.kv_heads, 2,
-                            geometry.layers, geometry.blocks});
+  const std::optional<u64> head = product(u64{is_f32 ? 4U : 2U} * kKvPositions, geometry.head_dim);
+  const std::optional<u64> plane = product(head, geometry.kv_heads);
+  const std::optional<u64> block = product(product(plane, 2), geometry.layers);
+  const std::optional<u64> all = product(block, geometry.blocks);
   if (!all || *all > (u64{1} << 62)) {
     return fail(Reason::out_of_memory, "{} blocks of {} layers with {} KV heads of {} don't fit",
                 geometry.blocks, geometry.layers, geometry.kv_heads, geometry.head_dim);

@@ -303,7 +303,7 @@ class RuleReader {
 };
 
 // Keeps from toml++ what it can't stand: its tables of Unicode letters are undefined behaviour for
-// some of them (found by fuzzing), and a key of many dots is a table in a table in a table …, which
+// some of them (found by fuzzing), and a key of many dots is a table in a table in a table, which
 // it takes down by recursion. A rule file is plain ASCII, which may escape what it wants to say.
 Status check_bytes(std::string_view toml) {
   constexpr u32 dots_max = 64;

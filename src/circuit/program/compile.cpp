@@ -29,7 +29,7 @@ class Compiler {
  public:
   Compiler(const Circuit& circuit, const FusionPlan& plan, const BufferPlan& buffers)
       : circuit_(circuit), plan_(plan), buffers_(buffers) {
-    Program& program = output_.program;
+    Program& program = emitted_.program;
     program.request = plan.request;
     program.plan_digest = plan.digest;
     program.arena_bytes = buffers.arena_bytes;
@@ -43,12 +43,12 @@ class Compiler {
 
   Result<Program> run() && {
     for (u32 g = 0; g < plan_.groups.size(); ++g) emit(g);
-    if (!output_.problems.none()) return std::move(output_.problems).take();
+    if (!emitted_.problems.none()) return std::move(emitted_.problems).take();
     // From here on every launch's arguments are there, and there are as many as the plan says.
 
-    set_barriers(output_.program);
-    output_.program.digest = program_digest(output_.program);
-    return std::move(output_.program);
+    set_barriers(emitted_.program);
+    emitted_.program.digest = program_digest(emitted_.program);
+    return std::move(emitted_.program);
   }
 
  private:
@@ -56,7 +56,7 @@ class Compiler {
     const Group& group = plan_.groups[g];
     const Emitter* emitter = find_emitter(group.emitter);
     if (emitter == nullptr) {
-      output_.problems.add(fail(Reason::program_emit,
+      emitted_.problems.add(fail(Reason::program_emit,
                                 "group {} (rule '{}') wants emitter '{}', which does "
                                 "not exist",
                                 g, group.rule, group.emitter));
@@ -64,18 +64,18 @@ class Compiler {
     }
     std::optional<std::vector<const Node*>> members = assign_members(circuit_, group, *emitter);
     if (!members) {
-      output_.problems.add(fail(Reason::program_emit,
+      emitted_.problems.add(fail(Reason::program_emit,
                                 "group {} (rule '{}'): {}; emitter '{}' takes {}", g, group.rule,
                                 ops_of(group), group.emitter, ops_of(*emitter)));
       return;
     }
-    const size_t before = output_.program.launches.size();
-    Emission emission(circuit_, buffers_, group, g, std::move(*members), output_);
+    const size_t before = emitted_.program.launches.size();
+    Emission emission(circuit_, buffers_, group, g, std::move(*members), emitted_);
     emitter->emit(emission);
-    const size_t launches = output_.program.launches.size() - before;
+    const size_t launches = emitted_.program.launches.size() - before;
     constexpr u32 copies = 0;  // no emitter queues any: a launch is a kernel
     if (launches != group.launches || copies != group.copies) {
-      output_.problems.add(fail(Reason::program_emit,
+      emitted_.problems.add(fail(Reason::program_emit,
                                 "emitter '{}' of group {} (rule '{}') queued {} "
                                 "launches and {} copies, the plan says {} and {}",
                                 group.emitter, g, group.rule, launches, copies, group.launches,
@@ -103,7 +103,7 @@ class Compiler {
   const Circuit& circuit_;
   const FusionPlan& plan_;
   const BufferPlan& buffers_;
-  Output output_;
+  Emitted emitted_;
 };
 
 }  // namespace

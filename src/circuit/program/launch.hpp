@@ -83,26 +83,26 @@ Result<Program> compile_program(const Circuit& circuit, const FusionPlan& plan,
 //   rms_norm     x, w, epsilon -> out      Rows
 //   act_quant    x -> out                  Rows        out q8a
 //   linear       x, w -> out               Columns 16
-//   rope         x, heads, head_dim, base, dims, adjacent -> out      Rows     in place: out may be x
+//   rope         x, heads, head_dim, base, dims, adjacent -> out      Rows   in place over x
 //   kv_write     k, v, kv (state)          Rows
 //   attend       q, kv (state), heads, kv_heads, head_dim, scale -> out      RowHeads
 //   silu_mul     gate, up -> out           Rows
-//   residual_add stream, x -> out          Rows        in place: out may be stream
+//   residual_add stream, x -> out          Rows        in place over stream
 //   gather_rows  x -> out                  Rows (Logits)
 //   sample       logits -> tokens          Rows (Logits)
 //
 //   fused (names say the ops in order; args are the union of the parts' args)
-//   norm_quant                x, norm, epsilon -> out (q8a)                                   Rows
+//   norm_quant                x, norm, epsilon -> out (q8a)                        Rows
 //   norm_quant_qkv_rope_kv    x, norm, epsilon, wq, wk, wv, heads, kv_heads, head_dim, base,
 //                             dims, adjacent, kv (state) -> q            Columns: extent all
 //                             columns of q|k|v, unit 16 (adjacent pairs) or head_dim (halves)
-//   qkv_rope_kv               the same without norm: x is q8a (many rows: the norm is its own launch)
-//   attend_quant              as attend, out q8a                                              RowHeads
-//   linear_add                x, w, stream -> out (stream, in place)                          Columns 16
-//   norm_quant_gate_up_silu_quant   x, norm, epsilon, wgate, wup -> out (q8a)                 Columns 32
-//   gate_up_silu_quant        the same without norm: x is q8a                                 Columns 32
-//   gather_norm_quant_linear  x, norm, epsilon, w -> out   (rows Logits)                      Columns 16
-//   under Reference (no q8a anywhere)
+//   qkv_rope_kv               the same without norm: x is q8a (many rows)
+//   attend_quant              as attend, out q8a                                   RowHeads
+//   linear_add                x, w, stream -> out (stream, in place)               Columns 16
+//   norm_quant_gate_up_silu_quant   x, norm, epsilon, wgate, wup -> out (q8a)      Columns 32
+//   gate_up_silu_quant        the same without norm: x is q8a                      Columns 32
+//   gather_norm_quant_linear  x, norm, epsilon, w -> out   (rows Logits)           Columns 16
+//   with f32 activations (the policy Reference, and float weights under Fast)
 //   norm_qkv_rope_kv, qkv_rope_kv, attend, linear_add, norm_gate_up_silu, gate_up_silu,
 //   gather_norm_linear        the same, f32
 

@@ -30,7 +30,7 @@ struct StepBatch {
   u32 logit_rows = 0;                  // how many rows want logits …
   const u32* logit_row = nullptr;      // … and which: [logit_rows], ascending
   const Sampling* sampling = nullptr;  // [logit_rows], or nullptr: greedy
-  const i32* const* history = nullptr; // [logit_rows] the tokens before and with this row, for penalties
+  const i32* const* history = nullptr; // [logit_rows] tokens up to this row's, for penalties
   const u32* history_count = nullptr;  // [logit_rows]
 };
 

@@ -118,10 +118,14 @@ Result<Pretokenizer> Pretokenizer::compile(const CuttingRule& rule) {
   for (const std::string_view pattern : rule.patterns) {
     int code = 0;
     size_t offset = 0;
-    pretokenizer.stages_.emplace_back(pcre2_compile(
+    // Owned before the vector grows, which may find no memory.
+    std::unique_ptr<pcre2_code, Release> stage(pcre2_compile(
         reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
         PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context.get()));
-    if (pretokenizer.stages_.back()) continue;
+    if (stage) {
+      pretokenizer.stages_.push_back(std::move(stage));
+      continue;
+    }
     if (code == PCRE2_ERROR_HEAP_FAILED) return exhausted();
     return fail(Reason::internal, "PCRE2 refuses the pattern '{}' at offset {} with error {}",
                 pattern, offset, code);

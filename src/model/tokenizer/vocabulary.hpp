@@ -5,10 +5,9 @@
 
 #include "model/tokenizer/keys.hpp"
 #include "model/tokenizer/probe_index.hpp"
+#include "model/tokenizer/tokenizer.hpp"
 
 namespace soma {
-
-using TokenId = i32;
 
 // What a token is for, by its number in tokenizer.ggml.token_type.
 enum class TokenKind : u8 {

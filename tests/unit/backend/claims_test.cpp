@@ -31,16 +31,14 @@ struct Walk {
   }
 
   void member(i32 number, i64 sleep_at) {
+    Claims::Cursor cursor = Claims::start(number);
     for (i64 launch = 0; launch < launches; ++launch) {
       if (launch > 0 && !claims.await(launch - 1)) return;
       if (launch > 0) check_done(launch - 1);
-      Claims::Cursor cursor;
-      cursor.member = number;
-      for (u32 chunk; (chunk = claims.claim(launch, cursor)) != Claims::none; ++cursor.done) {
+      for (u32 chunk; (chunk = claims.claim(launch, cursor)) != Claims::none;) {
         if (launch == sleep_at) usleep(3000);
         ++done[static_cast<size_t>(launch)][chunk];
       }
-      claims.report(launch, cursor);
     }
   }
   void check_done(i64 launch) {
@@ -85,8 +83,7 @@ TEST_CASE("each member begins with its own share") {
   claims.begin();
   std::array<u32, 3> first{};
   for (i32 i = 0; i < 3; ++i) {
-    Claims::Cursor cursor;
-    cursor.member = i;
+    Claims::Cursor cursor = Claims::start(i);
     first[static_cast<size_t>(i)] = claims.claim(0, cursor);
   }
   CHECK(first == std::array<u32, 3>{0, 3, 6});
@@ -107,12 +104,13 @@ TEST_CASE("a member that sleeps at a barrier is woken by the last report") {
   Claims claims(1, 2);
   claims.set_chunks(0, 2);
   claims.begin();
-  Claims::Cursor cursor;
+  Claims::Cursor cursor = Claims::start(0);
   REQUIRE(claims.claim(0, cursor) != Claims::none);
   REQUIRE(claims.claim(0, cursor) != Claims::none);
-  cursor.done = 2;
   std::thread waiting([&] { CHECK(claims.await(0)); });
   usleep(5000);
-  claims.report(0, cursor);
+  CHECK(!claims.finished(0));
+  CHECK(claims.claim(0, cursor) == Claims::none);
+  CHECK(claims.finished(0));
   waiting.join();
 }

@@ -1,4 +1,4 @@
-// Proves when work is told to stop: asked, out of time, or by the tick's answer, at the tick's pace.
+// Proves when work is told to stop: asked, out of time, or by the tick; and the tick's pace.
 #include "base/cancel.hpp"
 
 #include <doctest/doctest.h>

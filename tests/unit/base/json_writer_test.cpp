@@ -33,7 +33,11 @@ TEST_CASE("nesting, commas and every kind of value") {
 
 TEST_CASE("text is escaped, and always valid UTF-8") {
   JsonWriter json;
-  json.array().value("\"\\\n\x01\x7f").value("é\xff€\xc3").value(std::string_view("a\0b", 3)).close();
+  json.array()
+      .value("\"\\\n\x01\x7f")
+      .value("é\xff€\xc3")
+      .value(std::string_view("a\0b", 3))
+      .close();
   CHECK(std::move(json).take() ==
         R"(["\"\\\u000a\u0001\u007f","é)"
         "\xef\xbf\xbd€\xef\xbf\xbd"

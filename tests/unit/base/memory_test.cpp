@@ -99,7 +99,7 @@ TEST_CASE("an exhausted account throws, or says nullptr where asked to") {
   {
     const MemoryScope scope(&memory);
     try {
-      delete new int(1);
+      ::operator delete(::operator new(sizeof(int)));  // a new-expression could be elided
     } catch (const std::bad_alloc&) {
       thrown = true;
     }

@@ -44,6 +44,21 @@ static constexpr int64_t packed_group_bytes(PackKind kind, int64_t columns) {
 static constexpr int64_t scales_offset(int64_t k) { return k; }
 static constexpr int64_t sums_offset(int64_t k) { return k + k / kBlock * 4; }
 
+// each<n>(body) calls body with the constants 0 … n − 1. An array that is only indexed by constants
+// lives in registers; after an ordinary loop, even one that is unrolled, GCC 12 may keep it in memory.
+template <unsigned value>
+struct Constant {
+  constexpr operator unsigned() const { return value; }
+};
+template <unsigned n, unsigned from = 0, typename Body>
+static inline __attribute__((always_inline)) void each(const Body& body) {
+  if constexpr (from < n) {
+    body(Constant<from>{});
+    each<n, from + 1>(body);
+  }
+}
+#define SOMA_BODY(name) [&](auto name) __attribute__((always_inline))
+
 // Unaligned access without aliasing trouble.
 static inline float load_float(const void* at) {
   float value;

@@ -92,22 +92,22 @@ double exponentiate(Candidate* candidates, i64 count, double largest, double tem
 // many there are. `mass` is the sum of all weights and becomes that of the survivors.
 i64 survivors(Candidate* candidates, i64 count, const Sampling& sampling, double* mass) {
   std::make_heap(candidates, candidates + count, below);
-  i64 ordered = 0;
-  auto order_next = [&] {
-    std::pop_heap(candidates, candidates + (count - ordered), below);
-    ++ordered;
-    return candidates[count - ordered].weight;
+  // The i-th heaviest: the heap is left with those after it.
+  auto order = [&](i64 i) {
+    std::pop_heap(candidates, candidates + (count - i), below);
+    return candidates[count - 1 - i].weight;
   };
-  i64 most = count;
-  if (sampling.top_k > 0 && sampling.top_k < count) {
-    most = sampling.top_k;  // and then p is a part of the mass of these alone
-    for (*mass = 0; ordered < most;) *mass += order_next();
+  const bool few = sampling.top_k > 0 && sampling.top_k < count;
+  const i64 most = few ? i64{sampling.top_k} : count;
+  if (few) {  // and then p is a part of the mass of these alone
+    *mass = 0;
+    for (i64 i = 0; i < most; ++i) *mass += order(i);
   }
   double kept = 0;
   double floor = 0;
   i64 taken = 0;
   while (taken < most) {
-    const double weight = taken < ordered ? candidates[count - 1 - taken].weight : order_next();
+    const double weight = few ? candidates[count - 1 - taken].weight : order(taken);
     if (taken == 0) floor = sampling.min_p * weight;
     if (weight < floor) break;
     kept += weight;

@@ -17,12 +17,12 @@ Emission& Emission::launch(size_t kernel, Grid grid) {
   if (kernel < group_.kernels.size()) {
     launch.kernel = group_.kernels[kernel];
   } else {
-    output_.problems.add(fail(Reason::program_emit,
+    emitted_.problems.add(fail(Reason::program_emit,
                               "emitter '{}' of group {} launches kernel {}, but "
                               "rule '{}' lists {}",
                               group_.emitter, index_, kernel, group_.rule, group_.kernels.size()));
   }
-  output_.program.launches.push_back(std::move(launch));
+  emitted_.program.launches.push_back(std::move(launch));
   return *this;
 }
 
@@ -30,7 +30,7 @@ Emission& Emission::matrix(std::string_view name, EdgeId edge, bool written) {
   const Slot* slot = buffers_.find(edge);
   Arg& arg = argument(name, ArgKind::Edge);
   if (slot == nullptr) {
-    output_.problems.add(fail(Reason::program_emit,
+    emitted_.problems.add(fail(Reason::program_emit,
                               "emitter '{}' of group {} (rule '{}') passes '{}' as "
                               "'{}', which this plan does not store",
                               group_.emitter, index_, group_.rule, circuit_.edges[edge].id, name));
@@ -50,9 +50,9 @@ Emission& Emission::matrix(std::string_view name, EdgeId edge, bool written) {
 // A tensor that several launches read, like a tied embedding, is one weight of the program.
 Emission& Emission::weight(std::string_view name, const Node& node) {
   const WeightRef& ref = node.weights[0];
-  std::vector<WeightRef>& weights = output_.program.weights;
+  std::vector<WeightRef>& weights = emitted_.program.weights;
   const auto [entry, is_new] =
-      output_.weight_index.emplace(ref.tensor, static_cast<u32>(weights.size()));
+      emitted_.weight_index.emplace(ref.tensor, static_cast<u32>(weights.size()));
   if (is_new) weights.push_back(ref);
   argument(name, ArgKind::Weight).index = entry->second;
   return *this;
@@ -76,7 +76,7 @@ Arg& Emission::argument(std::string_view name, ArgKind kind) {
   Arg arg;
   arg.name = name;
   arg.kind = kind;
-  std::vector<Arg>& args = output_.program.launches.back().args;
+  std::vector<Arg>& args = emitted_.program.launches.back().args;
   args.push_back(std::move(arg));
   return args.back();
 }

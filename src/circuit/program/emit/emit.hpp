@@ -12,7 +12,7 @@
 namespace soma {
 
 // What all emitters write into.
-struct Output {
+struct Emitted {
   Program program;
   std::map<std::string, u32> weight_index;  // by tensor
   Problems problems;
@@ -23,13 +23,13 @@ struct Output {
 class Emission {
  public:
   Emission(const Circuit& circuit, const BufferPlan& buffers, const Group& group, u32 index,
-           std::vector<const Node*> members, Output& output)
+           std::vector<const Node*> members, Emitted& emitted)
       : circuit_(circuit),
         buffers_(buffers),
         group_(group),
         index_(index),
         members_(std::move(members)),
-        output_(output) {}
+        emitted_(emitted) {}
 
   const Node* member(size_t place) const { return members_[place]; }
   // The first member that the group has.
@@ -54,7 +54,7 @@ class Emission {
   const Group& group_;
   const u32 index_;
   std::vector<const Node*> members_;
-  Output& output_;
+  Emitted& emitted_;
 };
 
 struct Member {

@@ -102,27 +102,26 @@ SOMA_INLINE void finish_block(const Job& job, const float* scales, int64_t b, in
   const __m512 scale = _mm512_load_ps(panel.scale[b - from]);
   const __m512 minimum = _mm512_load_ps(panel.minimum[b - from]);
   const float* d = scales + b * 2 * kTile;
-  SOMA_UNROLL
-  for (int r = 0; r < kTile; ++r) {
+  each<kTile>(SOMA_BODY(r) {
     const __m512 sum = _mm512_cvtepi32_ps(_mm512_load_si512(panel.sums[b % kSlots][r]));
     acc[r] = _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_set1_ps(d[r])), sum, acc[r]);
     if constexpr (has_minimum(kind)) {
       acc[r] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(d[kTile + r]), acc[r]);
     }
-  }
+  });
 }
 
 // Blocks [from, to) of one group for 16 rows; out holds the sums of the blocks before.
 template <PackKind kind>
-static __attribute__((noinline)) void multiply_tile(const Job& job, const uint8_t* group, int64_t row, int64_t from,
-                          int64_t to, float* out) {
+static __attribute__((noinline)) void multiply_tile(const Job& job, const uint8_t* group,
+                                                    int64_t row, int64_t from, int64_t to,
+                                                    float* out) {
   const uint8_t* x = job.x + row * job.x_bytes;
   const float* scales = job.scales + row * job.blocks * 2;
   __m512 acc[kTile];
-  SOMA_UNROLL
-  for (int r = 0; r < kTile; ++r) {
+  each<kTile>(SOMA_BODY(r) {
     acc[r] = from == 0 ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * job.out_stride);
-  }
+  });
   start_block<kind, 0>(job, group, x, from, from);
   for (int64_t b = from; b < to; b += 2) {
     if (b + 1 < to) start_block<kind, 1>(job, group, x, b + 1, from);
@@ -131,8 +130,7 @@ static __attribute__((noinline)) void multiply_tile(const Job& job, const uint8_
     if (b + 2 < to) start_block<kind, 0>(job, group, x, b + 2, from);
     finish_block<kind>(job, scales, b + 1, from, acc);
   }
-  SOMA_UNROLL
-  for (int r = 0; r < kTile; ++r) _mm512_storeu_ps(out + r * job.out_stride, acc[r]);
+  each<kTile>(SOMA_BODY(r) { _mm512_storeu_ps(out + r * job.out_stride, acc[r]); });
 }
 
 template <PackKind kind>

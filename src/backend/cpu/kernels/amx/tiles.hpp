@@ -35,16 +35,19 @@ static inline __attribute__((always_inline)) void tile_zero() {
 }
 template <int tile>
 static inline __attribute__((always_inline)) void tile_load(const void* from, int64_t stride) {
-  __asm__ volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(tile), "r"(from), "r"(stride) : "memory");
+  __asm__ volatile("tileloadd (%1,%2,1), %%tmm%c0"
+                   : : "i"(tile), "r"(from), "r"(stride) : "memory");
 }
 template <int tile>
 static inline __attribute__((always_inline)) void tile_store(void* to, int64_t stride) {
-  __asm__ volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(tile), "r"(to), "r"(stride) : "memory");
+  __asm__ volatile("tilestored %%tmm%c0, (%1,%2,1)"
+                   : : "i"(tile), "r"(to), "r"(stride) : "memory");
 }
 // sums += activations × weights, signed bytes by fours.
 template <int sums, int activations, int weights>
 static inline __attribute__((always_inline)) void tile_dot() {
-  __asm__ volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(activations), "i"(weights));
+  __asm__ volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   : : "i"(sums), "i"(activations), "i"(weights));
 }
 
 }  // namespace soma::cpu::amx

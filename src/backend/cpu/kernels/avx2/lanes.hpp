@@ -7,8 +7,6 @@
 #include "backend/cpu/kernels/packed.hpp"
 
 #define SOMA_INLINE static inline __attribute__((always_inline))
-// Before a loop of few constant rounds: arrays it indexes then live in registers.
-#define SOMA_UNROLL _Pragma("GCC unroll 16")
 
 namespace soma::cpu::avx2 {
 
@@ -159,7 +157,8 @@ SOMA_INLINE Lanes first_negated(Lanes a) {
 
 // 16 signed bytes as numbers.
 SOMA_INLINE Lanes load_codes(const int8_t* from) {
-  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from)));
+  const void* at = from;
+  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(at));
   return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
           _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
 }

@@ -14,8 +14,6 @@
 #include "backend/cpu/kernels/packed.hpp"
 
 #define SOMA_INLINE static inline __attribute__((always_inline))
-// Before a loop of few constant rounds: arrays it indexes then live in registers.
-#define SOMA_UNROLL _Pragma("GCC unroll 16")
 
 namespace soma::cpu::avx512 {
 

@@ -64,69 +64,62 @@ template <PackKind kind, unsigned rows, bool two_chains>
 SOMA_INLINE void dot_block(const uint8_t* codes, const uint8_t* const* q,
                            const int32_t* const* starts, __m512i* whole) {
   __m512i other[rows];
-  SOMA_UNROLL
-  for (unsigned r = 0; r < rows; ++r) {
+  each<rows>(SOMA_BODY(r) {
     whole[r] = unsigned_offset(kind) ? broadcast(starts[r]) : _mm512_setzero_si512();
     other[r] = _mm512_setzero_si512();
-  }
-  SOMA_UNROLL
-  for (int j = 0; j < 4; ++j) {
+  });
+  each<4>(SOMA_BODY(j) {
     const TwoLines w = two_lines<kind>(codes, j);
-    SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) {
+    each<rows>(SOMA_BODY(r) {
       whole[r] = _mm512_dpbusd_epi32(whole[r], w.first, broadcast(q[r] + 4 * j));
       __m512i& sum = two_chains ? other[r] : whole[r];
       sum = _mm512_dpbusd_epi32(sum, w.second, broadcast(q[r] + 16 + 4 * j));
-    }
-  }
+    });
+  });
   if constexpr (two_chains) {
-    SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) whole[r] = _mm512_add_epi32(whole[r], other[r]);
+    each<rows>(SOMA_BODY(r) { whole[r] = _mm512_add_epi32(whole[r], other[r]); });
   }
 }
 
 // `streams` groups, `apart` from each other, times `rows` rows.
 template <PackKind kind, unsigned streams, unsigned rows>
-static __attribute__((noinline)) void multiply_tile(const Job& job, int64_t group, int64_t apart, int64_t row,
-                          int64_t column, bool ahead) {
-  constexpr PairShape shape = pair_shape(kind);
+static __attribute__((noinline)) void multiply_tile(const Job& job, int64_t group, int64_t apart,
+                                                    int64_t row, int64_t column, bool ahead) {
+  constexpr int64_t block_bytes = pair_shape(kind).block_bytes;
+  constexpr int64_t scales_at = pair_shape(kind).scales_at;
+  constexpr int64_t minimums_at = pair_shape(kind).minimums_at;
+  constexpr int64_t pair_bytes = pair_shape(kind).pair_bytes;
   const int64_t k = job.blocks * kBlock;
   const uint8_t* pair[streams];
   const uint8_t* x[rows];
   __m512 acc[streams][rows];
-  SOMA_UNROLL
-  for (unsigned s = 0; s < streams; ++s) {
+  each<streams>(SOMA_BODY(s) {
     pair[s] = job.w->data + (group + s * apart) * job.w->group_bytes;
-    SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) acc[s][r] = _mm512_setzero_ps();
-  }
-  SOMA_UNROLL
-  for (unsigned r = 0; r < rows; ++r) x[r] = job.x + (row + r) * job.x_bytes;
+    each<rows>(SOMA_BODY(r) { acc[s][r] = _mm512_setzero_ps(); });
+  });
+  each<rows>(SOMA_BODY(r) { x[r] = job.x + (row + r) * job.x_bytes; });
   for (int64_t b = 0; b < job.blocks; ++b) {
     const int64_t h = b & 1;
     const uint8_t* q[rows];
     const int32_t* starts[rows];
-    SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) {
+    each<rows>(SOMA_BODY(r) {
       q[r] = x[r] + b * kBlock;
       starts[r] = unsigned_offset(kind) ? job.starts + (row + r) * job.blocks + b : nullptr;
-    }
-    SOMA_UNROLL
-    for (unsigned s = 0; s < streams; ++s) {
-      const uint8_t* scales = pair[s] + shape.scales_at + 32 * h;
+    });
+    each<streams>(SOMA_BODY(s) {
+      const uint8_t* scales = pair[s] + scales_at + 32 * h;
       __m512i whole[rows];
-      dot_block<kind, rows, (streams * rows < 4)>(pair[s] + h * shape.block_bytes, q, starts,
+      dot_block<kind, rows, (streams * rows < 4)>(pair[s] + h * block_bytes, q, starts,
                                                   whole);
       if (ahead) {
-        for (int64_t at = h * kLine; at < shape.pair_bytes; at += 2 * kLine) {
+        for (int64_t at = h * kLine; at < pair_bytes; at += 2 * kLine) {
           _mm_prefetch(pair[s] + kAhead + at, _MM_HINT_T0);
         }
       }
       const __m512 scale = load_halves(scales).v;
       const __m512 minimum =
-          has_minimum(kind) ? load_halves(scales + (shape.minimums_at - shape.scales_at)).v : scale;
-      SOMA_UNROLL
-      for (unsigned r = 0; r < rows; ++r) {
+          has_minimum(kind) ? load_halves(scales + (minimums_at - scales_at)).v : scale;
+      each<rows>(SOMA_BODY(r) {
         const __m512 d = _mm512_set1_ps(load_float(x[r] + scales_offset(k) + 4 * b));
         acc[s][r] = _mm512_fmadd_ps(_mm512_mul_ps(scale, d), _mm512_cvtepi32_ps(whole[r]),
                                     acc[s][r]);
@@ -134,18 +127,16 @@ static __attribute__((noinline)) void multiply_tile(const Job& job, int64_t grou
           const __m512 sum = _mm512_set1_ps(load_float(x[r] + sums_offset(k) + 4 * b));
           acc[s][r] = _mm512_fmadd_ps(minimum, sum, acc[s][r]);
         }
-      }
-      pair[s] += h * shape.pair_bytes;
-    }
+      });
+      pair[s] += h * pair_bytes;
+    });
   }
-  SOMA_UNROLL
-  for (unsigned s = 0; s < streams; ++s) {
-    SOMA_UNROLL
-    for (unsigned r = 0; r < rows; ++r) {
+  each<streams>(SOMA_BODY(s) {
+    each<rows>(SOMA_BODY(r) {
       _mm512_storeu_ps(job.out + (row + r) * job.out_stride + column + s * apart * kGroup,
                        acc[s][r]);
-    }
-  }
+    });
+  });
 }
 
 // `rows` rows over all groups: as many far streams as fit, then the rest one by one.
