@@ -51,8 +51,9 @@ def tag():
 
 def metadata():
     return (f"Metadata-Version: 2.1\nName: libsoma\nVersion: {version()}\n"
-            "Summary: Language models inside your program: compiled to launch programs, run on the CPU\n"
-            "License: Apache-2.0\nRequires-Python: >=3.9\nDescription-Content-Type: text/markdown\n\n"
+            "Summary: Language models inside your program, compiled to launch programs\n"
+            "License: Apache-2.0\nRequires-Python: >=3.9\n"
+            "Description-Content-Type: text/markdown\n\n"
             + (ROOT / "bindings" / "python" / "README.md").read_text())
 
 

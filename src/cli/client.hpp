@@ -1,4 +1,5 @@
-// What every verb needs of libsoma: handles that release themselves, and failures that end the verb.
+// What every verb needs of libsoma: handles that release themselves, and failures that end the
+// verb.
 #pragma once
 
 #include <soma/soma.h>

@@ -82,7 +82,7 @@ void add_explain(CLI::App& app) {
   sub->add_option("--mode", verb->mode, "decode or prefill");
   sub->add_option("--rows", verb->rows, "how many rows a step may have");
   sub->add_option("--policy", verb->policy, "fast or reference");
-  sub->add_option("--why", verb->why, "a node's id: which rules were tried on it, and what became of them");
+  sub->add_option("--why", verb->why, "a node's id: what became of the rules tried on it");
   sub->callback([verb] { run(*verb); });
 }
 

@@ -31,7 +31,8 @@ void check_model(const ModelVerb& verb) {
       [&](soma_blob** out, soma_error** error) { return soma_model_facts(model, out, error); });
   if (verb.json) {
     Json out = Json::object();
-    out.add("ok", 1).add("architecture", facts.text("architecture")).add("name", facts.text("name"));
+    out.add("ok", 1).add("architecture", facts.text("architecture"));
+    out.add("name", facts.text("name"));
     std::printf("%s\n", out.print().c_str());
   } else {
     std::printf("%s: fine (%s)\n", verb.engine.model.c_str(), facts.text("architecture").c_str());
@@ -51,7 +52,7 @@ void add_model(CLI::App& app) {
   show_verb->callback([shown] { show(*shown); });
   auto checked = std::make_shared<ModelVerb>();
   CLI::App* check_verb =
-      sub->add_subcommand("check", "Make every check that generate makes before weights are packed");
+      sub->add_subcommand("check", "Make every check that generate makes before packing");
   add_engine_flags(*check_verb, checked->engine, false);
   check_verb->add_flag("--json", checked->json, "print one JSON object");
   check_verb->callback([checked] { check_model(*checked); });

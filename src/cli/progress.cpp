@@ -24,7 +24,7 @@ int32_t on_tick(void*, const char* phase, size_t phase_length, uint64_t done, ui
   const std::string name(phase, phase_length);
   // Decoding shows itself by its text.
   if (total == 0 || name == "decode") return SOMA_CONTINUE;
-  const int percent = static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total));
+  const int percent = static_cast<int>(done * 100 / total);
   if (isatty(STDERR_FILENO)) {
     if (name == last_phase && percent == last_percent) return SOMA_CONTINUE;
     std::string bar(static_cast<size_t>(percent) / 4, '#');

@@ -31,7 +31,8 @@ def main():
         gap = prompt["gaps"][parts[0]]
         beyond += gap >= GAP_MAX
         print(f"{prompt['text']!r} parts at token {parts[0]}, gap {gap:.3f}")
-    print(f"{same} of {len(prompts)} texts are equal; {beyond} part where the gap is {GAP_MAX} or more")
+    print(f"{same} of {len(prompts)} texts are equal; "
+          f"{beyond} part where the gap is {GAP_MAX} or more")
     return 1 if beyond else 0
 
 

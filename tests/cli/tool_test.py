@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves what the tool promises: streams, exit codes, JSON on stdout alone, cancellation, errors."""
+"""Proves what the tool promises: streams, exit codes, JSON alone on stdout, cancel, errors."""
 
 import json
 import os

@@ -54,7 +54,7 @@ class SameBytes(unittest.TestCase):
         sets = [each["name"] for each in soma.build_info()["kernel_sets"] if each["available"]]
         absent = [each["name"] for each in soma.build_info()["kernel_sets"]
                   if not each["available"]]
-        print(f"kernel sets here: {', '.join(sets)}; not on this machine: {', '.join(absent) or '-'}")
+        print(f"kernel sets here: {', '.join(sets)}; not here: {', '.join(absent) or '-'}")
         for policy in ("fast", "reference"):
             want = None
             for threads, isa in [(1, "auto"), (2, "auto")] + [(2, name) for name in sets]:

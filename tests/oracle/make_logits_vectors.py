@@ -2,7 +2,7 @@
 
     python3 tests/oracle/make_logits_vectors.py MODEL
 
-On a busy machine OPENBLAS_NUM_THREADS=1 makes it several times faster: its threads wait by spinning.
+On a busy machine OPENBLAS_NUM_THREADS=1 is several times faster: its threads wait by spinning.
 What each file holds, and how an error is measured by it: tests/golden/logits/README.md.
 """
 

@@ -91,7 +91,8 @@ class Tensor(Handle):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         kinds = {_api.SOMA_DTYPE_F32: "<f4", _api.SOMA_DTYPE_I32: "<i4"}
-        return {"version": 3, "shape": self.shape, "typestr": kinds[lib.soma_tensor_dtype(self._raw)],
+        return {"version": 3, "shape": self.shape,
+                "typestr": kinds[lib.soma_tensor_dtype(self._raw)],
                 "data": (lib.soma_tensor_data(self._raw), True)}
 
     def numpy(self) -> Any:
@@ -183,8 +184,9 @@ class Model(Handle):
             return self.tokenize(self.chat(prompt))
         return prompt
 
-    def generate(self, prompt: Any, *, raw: bool = False, on_text: Callable[[str], Any] | None = None,
-                 timeout_s: float | None = None, **options: Any) -> Generation:
+    def generate(self, prompt: Any, *, raw: bool = False,
+                 on_text: Callable[[str], Any] | None = None, timeout_s: float | None = None,
+                 **options: Any) -> Generation:
         """Continues a prompt in one call. `on_text` gets each piece as it comes; returning False
         stops. Options: tokens, temperature, top_k, top_p, min_p, repetition_penalty,
         penalty_window, seed, stream, ignore_end."""

@@ -26,7 +26,8 @@ void Checker::multiple(std::string_view what, i64 got, i64 of) {
 
 void Checker::at_most(std::string_view what, i64 got, i64 limit) {
   if (got <= limit) return;
-  problems_.add(fail(Reason::program_binding, "launch of '{}' in group {}: {} is {}, at most {} fit",
+  problems_.add(fail(Reason::program_binding,
+                     "launch of '{}' in group {}: {} is {}, at most {} fit",
                      launch_.kernel, launch_.group, what, got, limit));
 }
 

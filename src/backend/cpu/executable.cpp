@@ -106,7 +106,8 @@ Status CpuExecutable::check_batch(const StepBatch& batch, const CpuKv& kv) const
   if (geometry.layers != program_.layers || geometry.kv_heads != program_.kv_heads ||
       geometry.head_dim != program_.head_dim || geometry.format != program_.kv_format) {
     return fail(Reason::program_binding,
-                "the KV state has {} layers, {} heads of {} in {}; the program wants {}, {}, {}, {}",
+                "the KV state has {} layers, {} heads of {} in {}; "
+                "the program wants {}, {}, {}, {}",
                 geometry.layers, geometry.kv_heads, geometry.head_dim,
                 format_info(geometry.format).name, program_.layers, program_.kv_heads,
                 program_.head_dim, format_info(program_.kv_format).name);

@@ -3,7 +3,8 @@
 // A line of an integer kind holds, for each of 16 columns, the dword with 4 consecutive codes. The
 // 4-bit file formats keep elements i and i + 16 of a block in one byte, and so does the packed
 // layout: packing them copies dwords. 5-bit codes become bytes. Scales and minimums stay the file's
-// half floats, so a packed weight is worth exactly what the file's is. Rows past the last are zeros.
+// half floats, so a packed weight is worth exactly what the file's is. Rows past the last are
+// zeros.
 #include "backend/cpu/pack.hpp"
 
 #include <cstring>

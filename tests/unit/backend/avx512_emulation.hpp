@@ -32,7 +32,7 @@ struct alignas(64) __m512i { int32_t i[16]; };
 namespace soma::cpu::emulation {
 
 template <typename To, typename From>
-To same_bits(const From& from) {  // the low part where To is narrower; zeros above where it is wider
+To same_bits(const From& from) {  // the low part where To is narrower; zeros above where wider
   To to = {};
   std::memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from);
   return to;
@@ -140,7 +140,9 @@ EMULATED __m512 _mm512_castsi512_ps(const __m512i& a) { return emulation::same_b
 EMULATED __m512d _mm512_castps_pd(const __m512& a) { return emulation::same_bits<__m512d>(a); }
 EMULATED __m256 _mm512_castps512_ps256(const __m512& a) { return emulation::same_bits<__m256>(a); }
 EMULATED __m512 _mm512_castps256_ps512(const __m256& a) { return emulation::same_bits<__m512>(a); }
-EMULATED __m256i _mm512_castsi512_si256(const __m512i& a) { return emulation::same_bits<__m256i>(a); }
+EMULATED __m256i _mm512_castsi512_si256(const __m512i& a) {
+  return emulation::same_bits<__m256i>(a);
+}
 EMULATED __m256 _mm256_castpd_ps(const __m256d& a) { return emulation::same_bits<__m256>(a); }
 EMULATED __m128 _mm256_castps256_ps128(const __m256& a) { return _mm_loadu_ps(a.f); }
 EMULATED __m128i _mm256_castsi256_si128(const __m256i& a) {

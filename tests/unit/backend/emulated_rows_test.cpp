@@ -1,5 +1,5 @@
-// Proves that the AVX-512 rows kernels give the scalar set's bytes on any machine: the very same file is
-// compiled here, emulated.
+// Proves that the AVX-512 rows kernels give the scalar set's bytes on any machine: the very same
+// file is compiled here, emulated.
 #include "avx512_emulation.hpp"
 
 #include <doctest/doctest.h>

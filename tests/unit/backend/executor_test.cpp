@@ -192,7 +192,9 @@ TEST_CASE("KV blocks and logits rows that are none are refused") {
   batch.block_stride = 1;
   batch.logit_rows = 2;
   batch.logit_row = wanted.data();
-  auto run = [&] { return executable->run(batch, engine.kv(), logits.data(), chosen.data(), nullptr); };
+  auto run = [&] {
+    return executable->run(batch, engine.kv(), logits.data(), chosen.data(), nullptr);
+  };
   CHECK(run().ok());
   table[0] = Engine::sequences * Engine::blocks_of_sequence;
   CHECK(run().error().reason() == Reason::argument_range);
@@ -253,7 +255,8 @@ TEST_CASE("binding reports every way in which a program does not fit") {
       {"grid's extent", [&](Program& p) { launch_of(p, down).grid.extent += 16; }},
       {"is layer", [&](Program& p) { arg_of(launch_of(p, "attend_quant"), "kv").index = 2; }},
       {"is 0", [&](Program& p) { arg_of(launch_of(p, "attend_quant"), "heads").number = 0; }},
-      {"not whole", [&](Program& p) { arg_of(launch_of(p, "attend_quant"), "heads").number = 1.5; }},
+      {"not whole",
+       [&](Program& p) { arg_of(launch_of(p, "attend_quant"), "heads").number = 1.5; }},
       {"no multiple", [&](Program& p) {
          arg_of(launch_of(p, "attend_quant"), "kv_heads").number = 4;
        }},
@@ -347,10 +350,12 @@ TEST_CASE("a step allocates nothing") {
     Memory memory({Counter::allocate, Counter::release, &counter});
     {
       const MemoryScope scope(&memory);
+      CHECK(executable->run(batch, engine.kv(), logits.data(), &chosen, nullptr).ok());
+      CHECK(counter.calls == 0);
+#if !defined(SOMA_TEST_FOREIGN_NEW)
       const auto probe = std::make_unique<int>(1);
       CHECK(counter.calls == 1);
-      CHECK(executable->run(batch, engine.kv(), logits.data(), &chosen, nullptr).ok());
-      CHECK(counter.calls == 1);
+#endif
     }
   }
 }

@@ -130,7 +130,8 @@ TEST_CASE("top-p keeps the fewest that make up p, at least one") {
   CHECK(chi_square(frequencies(logits, sampling, draws), two, draws) < unlikely);
   sampling.top_p = 0;
   CHECK(frequencies(logits, sampling, 200)[1] == 1);
-  // Behind top-k, p is a part of what top-k left: of 0.5 and 0.3, 0.6 is not met by one but 0.625 is.
+  // Behind top-k, p is a part of what top-k left: of 0.5 and 0.3, 0.6 is not met by one but
+  // 0.625 is.
   sampling.top_k = 2;
   sampling.top_p = 0.62F;
   CHECK(frequencies(logits, sampling, 200)[1] == 1);
@@ -167,7 +168,9 @@ TEST_CASE("the repetition penalty divides positive and multiplies negative logit
 
 TEST_CASE("a draw depends on its key and the logits alone") {
   std::vector<float> logits(5000);
-  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * 2654435761U % 977) / 100;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(i * 2654435761U % 977) / 100;
+  }
   Sampling sampling = warm(0.8F);
   sampling.top_p = 0.9F;
   std::vector<i32> first;

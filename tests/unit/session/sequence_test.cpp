@@ -189,7 +189,9 @@ TEST_CASE("forks share what is there and go their own ways") {
   for (const i64 cut : {i64{0}, i64{16}, i64{37}}) {
     CAPTURE(cut);
     auto original = stage.start();
-    if (cut != 0) must(original->prefill(std::span(tokens).first(size_t(cut)), LogitsOf::Last, nullptr, {}));
+    if (cut != 0) {
+      must(original->prefill(std::span(tokens).first(size_t(cut)), LogitsOf::Last, nullptr, {}));
+    }
     auto fork = must(original->fork());
     CHECK(fork->length() == cut);
     if (cut != 0) CHECK(same_bytes(logits_of(*fork), logits_of(*original)));

@@ -34,7 +34,8 @@ struct PackedMatrix {
   PackKind kind;
 };
 
-// A row of int8 activations (Format::Q8A): k bytes q, then k/32 floats d, then k/32 floats s = d Σq.
+// A row of int8 activations (Format::Q8A): k bytes q, then k/32 floats d, then k/32 floats s = d
+// Σq.
 
 // K and V of one layer, in blocks of 16 absolute positions. Within a block, for each KV head:
 // K transposed as [head_dim][16], V as [16][head_dim]. f16, or f32 under the reference policy.

@@ -9,7 +9,8 @@ namespace soma::cpu {
 
 enum { kLine = 64 };  // bytes: 16 columns × 4 codes
 
-// A pair of blocks of an integer kind: the codes of block 0 and 1, then their scales, then minimums.
+// A pair of blocks of an integer kind: the codes of block 0 and 1, then their scales, then
+// minimums.
 struct PairShape {
   int64_t block_bytes;  // codes of one block
   int64_t scales_at;    // block h's 16 scales: pair + scales_at + 32 h
@@ -44,8 +45,9 @@ static constexpr int64_t packed_group_bytes(PackKind kind, int64_t columns) {
 static constexpr int64_t scales_offset(int64_t k) { return k; }
 static constexpr int64_t sums_offset(int64_t k) { return k + k / kBlock * 4; }
 
-// each<n>(body) calls body with the constants 0 … n − 1. An array that is only indexed by constants
-// lives in registers; after an ordinary loop, even one that is unrolled, GCC 12 may keep it in memory.
+// each<n>(body) calls body with the constants 0 … n − 1. An array that is only indexed by
+// constants lives in registers; after an ordinary loop, even an unrolled one, GCC 12 may keep it in
+// memory.
 template <unsigned value>
 struct Constant {
   constexpr operator unsigned() const { return value; }

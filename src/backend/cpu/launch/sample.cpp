@@ -1,7 +1,7 @@
 // Sampling, from logits to one token.
 //
-// Order: repetition penalty, temperature, top-k, top-p, min-p, draw; without a temperature it is the
-// largest logit, whatever else is set. The survivors are always the
+// Order: repetition penalty, temperature, top-k, top-p, min-p, draw; without a temperature it is
+// the largest logit, whatever else is set. The survivors are always the
 // first few in descending order of weight (lower token first among equals), so one descent does
 // all: build a heap in linear time, take candidates from its top, and stop at the first limit that
 // is met: k of them, or the mass p, or one below min_p of the largest. Typically a few hundred are

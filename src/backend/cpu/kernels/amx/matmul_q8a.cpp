@@ -4,8 +4,8 @@
 // through memory to vector registers, where each row's chain of floats grows as everywhere else. A
 // group's weights are decoded once to signed bytes in the L1 cache (8-bit codes are read in place)
 // and serve all row tiles. While one block's floats are computed, the next block's tile product
-// runs. A tile costs the same for 1 row as for 16, so fewer than kRowsMin rows, and those that don't
-// fill a tile, take the vector instruction instead: the results are the same bytes.
+// runs. A tile costs the same for 1 row as for 16, so fewer than kRowsMin rows, and those that
+// don't fill a tile, take the vector instruction instead: the results are the same bytes.
 #if defined(__x86_64__)
 
 #include "backend/cpu/kernels/amx/set.hpp"
@@ -189,9 +189,9 @@ void matmul_q8a(const PackedMatrix* w, int64_t begin, int64_t end, const uint8_t
 
 int64_t matmul_scratch_bytes(int64_t columns_max, int64_t rows_max) {
   const int64_t rows = rows_max < kChunkRows ? rows_max : int64_t{kChunkRows};
-  const int64_t tiles = static_cast<int64_t>(sizeof(Panel)) + rows * (columns_max / kBlock) * 8;
+  const int64_t by_tiles = static_cast<int64_t>(sizeof(Panel)) + rows * (columns_max / kBlock) * 8;
   const int64_t vectors = avx512::matmul_scratch_bytes(columns_max, rows_max);
-  return tiles > vectors ? tiles : vectors;
+  return by_tiles > vectors ? by_tiles : vectors;
 }
 
 void enter() { tile_configure(); }

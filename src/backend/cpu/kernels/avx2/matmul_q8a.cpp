@@ -42,7 +42,8 @@ struct Job {
   const int32_t* starts;  // of each block's sum, [rows][blocks], where the kind has an offset
 };
 
-// The order of additions as written: GCC makes a tree of them, and its leaves overflow the registers.
+// The order of additions as written: GCC makes a tree of them, and its leaves overflow the
+// registers.
 SOMA_INLINE __m256i in_order(__m256i a) {
   __asm__("" : "+x"(a));
   return a;
