@@ -250,7 +250,7 @@ $(TINY)/made: tests/oracle/make_tiny_model.py | $(VENV)/requirements.txt
 PROMPT ?= Why is the sky blue?
 AGAIN := @$(MAKE) --no-print-directory
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: run test check test-stages check-stages
+.PHONY: run test check check-wall test-stages check-stages wall-stages
 run: deps-build $(MODEL)
 	$(AGAIN) $(parallel) all
 	$(OUT)/soma generate $(MODEL) -p "$(PROMPT)"
@@ -258,6 +258,9 @@ test: deps-test $(MODEL)
 	$(AGAIN) test-stages
 check: deps $(MODEL)
 	$(AGAIN) check-stages
+# The part of check that needs no other build: tidy, the wall's tests, an installed prefix.
+check-wall: deps $(MODEL)
+	$(AGAIN) wall-stages
 
 # A script of these folders is a test: it runs from here and prints its counters (tests/run.py).
 scripts = $(sort $(wildcard $(1:%=tests/%/*_test.py)))
@@ -281,14 +284,16 @@ test-stages: $(TINY)/made
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) units $(2)' \
   $(foreach unit,$(UNITS), \
     '$(1).$(unit)=$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude=model')
+wall_stages = 'build:$(build_step) all' \
+  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
+  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
+deep_stages = $(call sanitized,asan,fuzzers) $(call sanitized,tsan) \
+  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
+  'fuzz=$(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan 60'
+wall-stages: $(TINY)/made
+	@$(SANITIZER_ENV) $(PYTHON) tests/run.py $(wall_stages)
 check-stages: $(TINY)/made
-	@$(SANITIZER_ENV) $(PYTHON) tests/run.py \
-	  'build:$(build_step) all' \
-	  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
-	  $(call sanitized,asan,fuzzers) $(call sanitized,tsan) \
-	  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)') \
-	  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
-	  'fuzz=$(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan 60'
+	@$(SANITIZER_ENV) $(PYTHON) tests/run.py $(wall_stages) $(deep_stages)
 
 .PHONY: tidy fuzz bench
 tidy: deps

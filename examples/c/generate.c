@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   soma_session* session = NULL;
   soma_sequence* sequence = NULL;
   soma_blob *prompt = NULL, *tokens = NULL, *result = NULL;
-  const char *role = "user", *text = argc > 2 ? argv[2] : "What is the capital of France?";
+  const char *role = "user", *text = argc > 2 ? argv[2] : "Why is the sky blue?";
 
   if (argc < 2) return fprintf(stderr, "usage: %s MODEL.gguf [PROMPT]\n", argv[0]), 2;
   if (soma_runtime_create(SOMA_HEADER_ABI, NULL, &runtime, &error) == SOMA_OK &&

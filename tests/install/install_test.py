@@ -97,7 +97,7 @@ class InstallTest(unittest.TestCase):
     def test_example_runs_with_the_shared_library(self):
         program = self.build(EXAMPLE, *self.flags("--cflags", "--libs"),
                              f"-Wl,-rpath,{self.prefix}/lib")
-        self.assertIn("Paris", run(str(program), MODEL))
+        self.assertIn("Rayleigh", run(str(program), MODEL))
 
     def test_host_with_own_symbols_links_shared_and_static(self):
         shared = self.build(self.root / "host.c", *self.flags("--cflags", "--libs"),
