@@ -23,6 +23,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <array>
+#include <charconv>
 #include <mutex>
 
 #include "base/memory.hpp"
@@ -105,13 +107,15 @@ void Team::State::start_helpers() {
       helpers.resize(i);
       break;
     }
-    const std::string name = text("soma-{}", helper.member);
-    pthread_setname_np(helper.thread, name.c_str());
   }
 }
 
 void* Team::State::Helper::main(void* self) {
   auto* helper = static_cast<Helper*>(self);
+  // It names itself: a name given from outside could come after its first work.
+  std::array<char, 16> name = {'s', 'o', 'm', 'a', '-'};  // as many bytes as the system takes
+  std::to_chars(name.data() + 5, name.data() + name.size() - 1, helper->member);
+  pthread_setname_np(pthread_self(), name.data());
   helper->state->help(helper->member);
   return nullptr;
 }
