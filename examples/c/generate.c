@@ -1,5 +1,4 @@
-/* Opens a model, continues a prompt, and streams the text: cc generate.c -lsoma; ./a.out FILE
- * TEXT */
+/* Opens a model, answers a prompt, streams the text: cc generate.c -lsoma; ./a.out FILE TEXT */
 #include <soma/soma.h>
 #include <stdio.h>
 

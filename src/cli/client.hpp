@@ -1,5 +1,4 @@
-// What every verb needs of libsoma: handles that release themselves, and failures that end the
-// verb.
+// What every verb needs of libsoma: handles that release themselves, failures that end a verb.
 #pragma once
 
 #include <soma/soma.h>

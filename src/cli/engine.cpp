@@ -82,7 +82,8 @@ void add_generate_flags(CLI::App& verb, GenerateFlags& flags) {
   verb.add_option("--temp,--temperature", flags.temperature, "0: always the likeliest token");
   verb.add_option("--top-k", flags.top_k, "sample from the k likeliest; 0: all");
   verb.add_option("--top-p", flags.top_p, "sample from the likeliest that make up p");
-  verb.add_option("--min-p", flags.min_p, "sample from those min-p times as likely as the first");
+  verb.add_option("--min-p", flags.min_p,
+                  "only tokens at least min-p times as likely as the first");
   verb.add_option("--repetition-penalty", flags.repetition_penalty, "1: none");
   verb.add_option("--penalty-window", flags.penalty_window, "how many last tokens are penalised");
   verb.add_option("--seed", flags.seed, "of the random numbers");
