@@ -46,12 +46,12 @@ else
   COMPILER := clang++-$(CLANG)
 endif
 
-OPTIMIZE_release := -O2
-OPTIMIZE_debug := -O0 -D_GLIBCXX_ASSERTIONS
-OPTIMIZE_asan := -O1 -fno-omit-frame-pointer \
-  -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
-OPTIMIZE_tsan := -O1 -fno-omit-frame-pointer -fsanitize=thread
-OPTIMIZE_ubsan := -O1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
+OPTIMIZE_release := -O2 -g
+OPTIMIZE_debug := -O0 -g -D_GLIBCXX_ASSERTIONS
+OPTIMIZE_asan := -O1 -g1 -fno-omit-frame-pointer \
+  -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=all
+OPTIMIZE_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
+OPTIMIZE_ubsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
 SANITIZE_asan := -fsanitize=address,undefined
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_ubsan := -fsanitize=undefined
@@ -63,7 +63,7 @@ endif
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor \
   -Wold-style-cast -Werror
 # One contraction or one unique symbol more, and results or the export table depend on the compiler.
-override CXXFLAGS += -std=c++20 -g -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
+override CXXFLAGS += -std=c++20 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
   -ffp-contract=off -pthread -march=x86-64-v2 $(WARNINGS) $(OPTIMIZE_$(CONFIG))
 ifeq ($(findstring clang,$(COMPILER)),)
   override CXXFLAGS += -fno-gnu-unique
@@ -75,10 +75,12 @@ ISA_AVX2 := -mavx2 -mfma -mf16c
 ISA_AVX512 := $(ISA_AVX2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
 KERNELS := $(OUT)/obj/backend/cpu/kernels
 OPTIMIZE_KERNELS := $(if $(filter release,$(CONFIG)),-O3)
-$(KERNELS)/%.o: KERNEL_FLAGS := $(OPTIMIZE_KERNELS)
 $(KERNELS)/avx2/%.o: ISA_FLAGS := $(ISA_AVX2)
 $(KERNELS)/avx512/%.o: ISA_FLAGS := $(ISA_AVX512)
 $(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
+
+# Tests are compiled to build soon, not to run fast.
+TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1,-O0) -g1
 
 # Third-party archives go inside and stay hidden; only what is referenced is taken from them.
 ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a, \
@@ -87,6 +89,10 @@ MAP := $(wildcard lib/soma.map)
 # In a program with the library's objects inside, all of C++'s library must use their operator new
 # too: a text that one side allocates and the other frees would not survive.
 OWN_NEW := -static-libstdc++
+ifeq ($(CONFIG),tsan)
+  # The thread sanitizer's operator new is no weak one: there it stands in for the library's.
+  OWN_NEW += -Wl,-z,muldefs
+endif
 LINK := -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL
 SHARED := $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,noexecstack \
   -Wl,-z,relro -Wl,-z,now \
@@ -105,12 +111,10 @@ GENERATED := $(patsubst src/%,$(BUILD)/generated/%.inc,$(wildcard src/circuit/fu
 LIB := $(if $(filter build/release,$(OUT)),lib,$(OUT)/lib)
 TO_LIB := $(if $(filter lib,$(LIB)),../../lib,lib)
 
-# $(call compile,command): an object, what it was made from and, for clang-tidy, how. ccache, if
-# there is one, saves compiling the same text again in another folder.
-CCACHE ?= $(shell command -v ccache 2>/dev/null)
+# $(call compile,command): an object, what it was made from and, for clang-tidy, how.
 define compile
 	@mkdir -p $(@D)
-	$(call quiet,CXX,$<) $(CCACHE) $(1) -MMD -MP -c $< -o $@
+	$(call quiet,CXX,$<) $(1) -MMD -MP -c $< -o $@
 	$(if $(findstring clang,$(COMPILER)),@echo '$(1)' > $@.cmd)
 endef
 
@@ -129,7 +133,7 @@ static: $(LIB)/libsoma.a
 tool: $(if $(CLI_OBJECTS),$(OUT)/soma)
 
 # A change of compiler or flags rebuilds: every object hangs on a file that changes with them.
-FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(SHARED)
+FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(TEST_FLAGS) $(SHARED)
 ifneq ($(file < $(OUT)/flags),$(FLAGS))
   $(shell mkdir -p $(OUT))
   $(file > $(OUT)/flags,$(FLAGS))
@@ -143,8 +147,26 @@ endif
 $(OUT)/obj/cli/%.o: src/cli/%.cpp $(OUT)/flags | $(CJSON)/libcjson.a
 	$(call compile,$(COMPILER) -Iinclude -Isrc -isystem $(CJSON)/include $(CXXFLAGS))
 
-$(OUT)/obj/%.o: src/%.cpp $(OUT)/flags | $(GENERATED) $(CJSON)/libcjson.a
-	$(call compile,$(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(KERNEL_FLAGS) $(ISA_FLAGS))
+# What all files include is parsed once, for the flags of src/ and for those of tests/: a third of
+# the build's time. Kernels have flags of their own and include little.
+define precompiled
+$(OUT)/$(1)/core.hpp.gch: $(OUT)/flags | $(CJSON)/libcjson.a
+	@mkdir -p $$(@D) && echo '#include "base/core.hpp"' > $(OUT)/$(1)/core.hpp
+	$$(call quiet,CXX,base/core.hpp) $(COMPILER) -x c++-header $(CPPFLAGS) $(CXXFLAGS) $(2) \
+	  -MMD -MP -MF $(OUT)/$(1)/core.d -MT $$@ $(OUT)/$(1)/core.hpp -o $$@
+-include $(OUT)/$(1)/core.d
+endef
+$(eval $(call precompiled,obj))
+$(eval $(call precompiled,tests,$(TEST_FLAGS)))
+
+$(KERNELS)/%.o: src/backend/cpu/kernels/%.cpp $(OUT)/flags
+	$(call compile,$(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_FLAGS))
+
+$(OUT)/obj/%.o: src/%.cpp $(OUT)/obj/core.hpp.gch | $(GENERATED)
+	$(call compile,$(COMPILER) $(PRECOMPILED) $(CPPFLAGS) $(CXXFLAGS))
+# The file that instantiates {fmt} configures it before anything else is read.
+PRECOMPILED := -include $(OUT)/obj/core.hpp
+$(OUT)/obj/base/format.o: PRECOMPILED :=
 
 # A table that is part of the library becomes a string literal: #include "circuit/….toml.inc".
 $(GENERATED): $(BUILD)/generated/%.inc: src/%
@@ -196,8 +218,8 @@ unit-$(1): $(OUT)/tests/$(1)_test
 endef
 $(foreach unit,$(UNITS),$(eval $(call unit_rules,$(unit))))
 
-$(OUT)/tests/%.o: tests/%.cpp $(OUT)/flags | $(GENERATED) $(CJSON)/libcjson.a
-	$(call compile,$(COMPILER) $(CPPFLAGS) -Itests $(CXXFLAGS))
+$(OUT)/tests/%.o: tests/%.cpp $(OUT)/tests/core.hpp.gch | $(GENERATED)
+	$(call compile,$(COMPILER) -include $(OUT)/tests/core.hpp $(CPPFLAGS) -Itests $(CXXFLAGS) $(TEST_FLAGS))
 
 .PHONY: units unit
 units: $(UNITS:%=$(OUT)/tests/%_test)
@@ -208,11 +230,14 @@ unit: $(UNITS:%=unit-%)
 golden: $(OUT)/tests/circuit_test
 	SOMA_GOLDEN_WRITE=1 $< --test-case='golden*'
 
-# ---- Fuzz targets: each one file of tests/fuzz, linked with libFuzzer in the asan configuration
+# ---- Fuzz targets: each one file of tests/fuzz, linked with libFuzzer in the asan configuration.
+# -fsanitize=fuzzer would put it, and with it the system's operator new, before the library's own.
+
+LIBFUZZER = $(shell $(COMPILER) -print-file-name=libclang_rt.fuzzer-x86_64.a)
 
 FUZZERS := $(patsubst tests/fuzz/%.cpp,%,$(sort $(wildcard tests/fuzz/*_fuzz.cpp)))
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/objects.a
-	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) -fsanitize=fuzzer $(LINK) $(OWN_NEW) -o $@ $^ $(ARCHIVES)
+	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) $(LINK) $(OWN_NEW) -o $@ $^ $(LIBFUZZER) $(ARCHIVES)
 .PHONY: fuzzers
 fuzzers: $(FUZZERS:%=$(OUT)/tests/fuzz/%)
 
@@ -250,7 +275,7 @@ $(TINY)/made: tests/oracle/make_tiny_model.py | $(VENV)/requirements.txt
 PROMPT ?= Why is the sky blue?
 AGAIN := @$(MAKE) --no-print-directory
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: run test check check-wall test-stages check-stages wall-stages
+.PHONY: run test check test-stages check-stages
 run: deps-build $(MODEL)
 	$(AGAIN) $(parallel) all
 	$(OUT)/soma generate $(MODEL) -p "$(PROMPT)"
@@ -258,9 +283,6 @@ test: deps-test $(MODEL)
 	$(AGAIN) test-stages
 check: deps $(MODEL)
 	$(AGAIN) check-stages
-# The part of check that needs no other build: tidy, the wall's tests, an installed prefix.
-check-wall: deps $(MODEL)
-	$(AGAIN) wall-stages
 
 # A script of these folders is a test: it runs from here and prints its counters (tests/run.py).
 scripts = $(sort $(wildcard $(1:%=tests/%/*_test.py)))
@@ -281,19 +303,27 @@ test-stages: $(TINY)/made
 	  $(foreach script,$(TEST_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
 
 # Sanitizers run on the tiny models; tests that need the real one are doctest suites named "model".
+LEFT_OUT_asan := model
+LEFT_OUT_tsan := model,own new
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) units $(2)' \
   $(foreach unit,$(UNITS), \
-    '$(1).$(unit)=$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude=model')
-wall_stages = 'build:$(build_step) all' \
-  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
-  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
-deep_stages = $(call sanitized,asan,fuzzers) $(call sanitized,tsan) \
-  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
-  'fuzz=$(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan 60'
-wall-stages: $(TINY)/made
-	@$(SANITIZER_ENV) $(PYTHON) tests/run.py $(wall_stages)
+    '$(1).$(unit)=$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude="$(LEFT_OUT_$(1))"')
+# The wall once more, in its sanitized library. Python brings no runtime of a sanitizer, and keeps
+# memory at its end; hostile sizes are refused by an allocator that may say no.
+ASAN_RUNTIME = $(foreach name,libclang_rt.asan-x86_64.so libstdc++.so.6, \
+  $(shell clang++-$(CLANG) -print-file-name=$(name)))
+sanitized_wall = \
+  $(foreach test,lifetime fault,'asan.$(test)=SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so \
+    SOMA_TEST_CC="clang-$(CLANG) $(SANITIZE_asan)" $(PYTHON) tests/abi/$(test)_test.py') \
+  'asan.hostile=SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so LD_PRELOAD="$(strip $(ASAN_RUNTIME))" \
+    ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 $(PYTHON) tests/abi/hostile_test.py'
 check-stages: $(TINY)/made
-	@$(SANITIZER_ENV) $(PYTHON) tests/run.py $(wall_stages) $(deep_stages)
+	@$(SANITIZER_ENV) $(PYTHON) tests/run.py 'build:$(build_step) all' \
+	  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
+	  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)') \
+	  $(call sanitized,asan,fuzzers lib) $(sanitized_wall) $(call sanitized,tsan) \
+	  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
+	  'fuzz=$(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan 60'
 
 .PHONY: tidy fuzz bench
 tidy: deps

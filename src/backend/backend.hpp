@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/cancel.hpp"
+#include "base/file.hpp"
 #include "base/core.hpp"
 #include "circuit/program/launch.hpp"
 #include "circuit/program/step_batch.hpp"
@@ -66,8 +67,11 @@ class Backend {
     bool (*call)(void* user, u64 done, u64 total) = nullptr;
     void* user = nullptr;
   };
+  // If the sources lie in `file` (may be null), its pages are discarded as they are packed: file
+  // and packed form are then never in memory whole at the same time.
   virtual Result<std::unique_ptr<Weights>> pack(std::span<const WeightSource> sources,
-                                                Progress progress, const Cancel* cancel) = 0;
+                                                const FileBytes* file, Progress progress,
+                                                const Cancel* cancel) = 0;
   virtual Result<std::unique_ptr<KvMemory>> allocate_kv(const KvGeometry& geometry) = 0;
   // The program and weights outlive the executable.
   virtual Result<std::unique_ptr<Executable>> bind(const Program& program,

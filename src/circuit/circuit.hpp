@@ -95,8 +95,8 @@ enum class Policy : u8 {
 std::string_view policy_name(Policy policy);  // "fast", "reference"
 
 // Makes the policy's activation formats explicit: under Fast, every linear with quantised weights
-// reads Q8A, through one ActQuant node per edge that its readers share. Under Reference, the
-// circuit comes back unchanged.
+// reads int8 (Q8A2 where its role is q, k or v, else Q8A), through one ActQuant node per edge and
+// format that its readers share. Under Reference, the circuit comes back unchanged.
 Result<Circuit> resolve_precision(const Circuit& circuit, Policy policy);
 
 }  // namespace soma

@@ -9,7 +9,7 @@ namespace soma {
 enum class Op : u8 {
   Embed,        // -> x                 token ids of the step -> rows of the embedding (a weight)
   RmsNorm,      // x -> y               y = x / sqrt(mean(x²) + epsilon) × weight
-  ActQuant,     // x -> q               f32 -> int8 blocks of 32 (Format::Q8A)
+  ActQuant,     // x -> q               f32 -> int8 blocks of 32 (Format::Q8A or Q8A2)
   Linear,       // x -> y               y = W x, W of any weight format; role names the projection
   Rope,         // x -> y               rotary embedding of each head at its row's position
   KvWrite,      // k, v -> order        append each row at its position to the layer's KV state

@@ -43,13 +43,14 @@ class ShapeCheck {
 
   void act_quant() {
     edge(in(0), Format::F32, in(0).rows, in(0).width);
-    edge(out(), Format::Q8A, in(0).rows, in(0).width);
+    const bool twice = out().format == Format::Q8A2;
+    edge(out(), twice ? Format::Q8A2 : Format::Q8A, in(0).rows, in(0).width);
   }
 
   void linear() {
     const bool quantized = format_info(weight().format).block_elements > 1;
-    const bool reads_q8a = in(0).format == Format::Q8A && quantized;
-    edge(in(0), reads_q8a ? Format::Q8A : Format::F32, in(0).rows, weight().columns);
+    const bool reads_int8 = int8_terms(in(0).format) != 0 && quantized;
+    edge(in(0), reads_int8 ? in(0).format : Format::F32, in(0).rows, weight().columns);
     edge(out(), Format::F32, in(0).rows, weight().rows);
   }
 

@@ -124,10 +124,8 @@ Result<std::unique_ptr<Session>> Session::create(const Model& model, Team& team,
 
   SOMA_ASSIGN(const std::vector<WeightSource> sources,
               find_sources(model, state->decode_program, state->prefill_program));
-  SOMA_ASSIGN(state->weights,
-              state->backend->pack(sources, {progress.call, progress.user}, cancel));
-  for (const WeightSource& source : sources) model.bytes().discard(source.bytes);
-  // From here on the file's pages of these tensors may go; nothing reads them again.
+  SOMA_ASSIGN(state->weights, state->backend->pack(sources, &model.bytes(),
+                                                   {progress.call, progress.user}, cancel));
 
   SOMA_TRY(state->allocate(options));
   return std::unique_ptr<Session>(new Session(std::move(state)));

@@ -9,7 +9,7 @@ namespace soma {
 namespace {
 
 //                                       elements bytes weight edge  kv
-constexpr std::array<FormatInfo, 19> formats = {{
+constexpr std::array<FormatInfo, 20> formats = {{
     {"f32", 1, 4, true, true, true},
     {"f16", 1, 2, true, false, true},
     {"bf16", 1, 2, true, false, false},
@@ -28,6 +28,7 @@ constexpr std::array<FormatInfo, 19> formats = {{
     {"q8_k", 256, 292, false, false, false},
     {"mxfp4", 32, 17, false, false, false},
     {"q8a", 32, 40, false, true, false},
+    {"q8a2", 32, 80, false, true, false},
     {"other", 1, 1, false, false, false},
 }};
 

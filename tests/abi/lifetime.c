@@ -413,10 +413,10 @@ static void test_decode_of_several_is_all_or_none(void) {
 }
 
 /* The start of DLPack's versioned struct, as a consumer knows it. */
-typedef struct Exchange {
+typedef struct DLManagedTensorVersioned {
   uint32_t major, minor;
   void* context;
-  void (*deleter)(struct Exchange*);
+  void (*deleter)(struct DLManagedTensorVersioned*);
   uint64_t flags;
   void* data;
 } Exchange;

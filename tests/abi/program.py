@@ -12,7 +12,7 @@ TINY = os.path.join(os.environ.get("SOMA_TINY_DIR", "build/tiny"), "tiny-q4_1.gg
 COMPILER = os.environ.get("SOMA_TEST_CC", "gcc").split()
 
 
-def run(name, *arguments, linked=True):
+def run(name, *arguments, linked=True, environment=None):
     """The program's exit code; what it prints goes where this prints."""
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / name
@@ -20,4 +20,5 @@ def run(name, *arguments, linked=True):
         subprocess.run([*COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
                         "-pthread", f"-I{ROOT}/include", str(FOLDER / f"{name}.c"), *link,
                         "-o", str(program)], check=True)
-        return subprocess.run([str(program), *map(str, arguments)], check=False).returncode
+        return subprocess.run([str(program), *map(str, arguments)], check=False,
+                              env={**os.environ, **(environment or {})}).returncode

@@ -2,8 +2,9 @@
 
     python3 tests/oracle/fast_simulation.py MODEL [windows]
 
-The float64 model with the two lossy steps of the policy put in: the input of every product is
-rounded to int8 in blocks of 32, and keys and values are kept as f16. What an integer kernel adds to
+The float64 model with the lossy steps of the policy put in: the input of every product is rounded
+to int8 in blocks of 32, that of q, k and v to the sum of two such, and keys and values are kept as
+f16. What an integer kernel adds to
 this (f32 sums of exact block products) is three orders of magnitude smaller. So a kernel whose
 divergence is well above the figure printed here has a fault.
 """
@@ -28,11 +29,18 @@ def int8_blocks(x):
     return (quants.astype(np.float64) * (largest / np.float32(127))).reshape(x.shape)
 
 
+def two_terms(x):
+    """x rounded to int8, plus what that left over rounded the same way."""
+    first = int8_blocks(x)
+    return first + int8_blocks(x - first)
+
+
 class FastSimulation(Float64Model):
     """The float64 model under the formats of the `fast` policy."""
 
     def product(self, name, x):
-        return super().product(name, int8_blocks(x))
+        before_attention = name.endswith(("attn_q.weight", "attn_k.weight", "attn_v.weight"))
+        return super().product(name, (two_terms if before_attention else int8_blocks)(x))
 
     def stored(self, x):
         return x.astype(np.float16).astype(np.float64)

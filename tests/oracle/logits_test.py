@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Proves the arithmetic: logits under `reference` against the float64 model, and that neither
-cutting, threads nor kernel sets change a byte. What `fast` costs: tests/bench/greedy.py."""
+cutting, threads nor kernel sets change a byte. What `fast` costs: greedy_test.py and
+tests/bench/quality.py."""
 
 import os
 import unittest

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/kernels/packed.hpp"
 #include "backend/cpu/launch/input.hpp"
+#include "base/float_environment.hpp"
 
 namespace soma::cpu {
 
@@ -51,8 +52,8 @@ constexpr double dimension_max = 1 << 20;
 bool accepted(Accepts accepts, Format format) {
   switch (accepts) {
     case Accepts::F32: return format == Format::F32;
-    case Accepts::Q8A: return format == Format::Q8A;
-    case Accepts::Activations: return format == Format::F32 || format == Format::Q8A;
+    case Accepts::Int8: return int8_terms(format) != 0;
+    case Accepts::Activations: return format == Format::F32 || int8_terms(format) != 0;
     case Accepts::I32: return format == Format::I32;
     case Accepts::Any: return true;
   }
@@ -113,10 +114,11 @@ class LaunchBinder {
       case Role::W2: return bind_matrix(*arg, operands_.w[2]);
       case Role::Norm: return bind_vector(*arg);
       case Role::Kv: return bind_state(*arg);
-      case Role::Heads: return bind_whole(*arg, operands_.heads);
-      case Role::KvHeads: return bind_whole(*arg, operands_.kv_heads);
-      case Role::HeadDim: return bind_whole(*arg, operands_.head_dim);
-      case Role::Dims: return bind_whole(*arg, operands_.dims);
+      case Role::Terms: return bind_whole(*arg, 2, operands_.terms);
+      case Role::Heads: return bind_whole(*arg, dimension_max, operands_.heads);
+      case Role::KvHeads: return bind_whole(*arg, dimension_max, operands_.kv_heads);
+      case Role::HeadDim: return bind_whole(*arg, dimension_max, operands_.head_dim);
+      case Role::Dims: return bind_whole(*arg, dimension_max, operands_.dims);
       case Role::Adjacent: return bind_flag(*arg, operands_.adjacent);
       case Role::Base: return bind_real(*arg, 1, 1e12, operands_.base);
       case Role::Epsilon: return bind_float(*arg, 0, 1, operands_.epsilon);
@@ -140,7 +142,7 @@ class LaunchBinder {
     }
     matrix = {.buffer = arg.buffer,
               .rows = arg.rows,
-              .q8a = arg.format == Format::Q8A,
+              .terms = int8_terms(arg.format),
               .offset = arg.offset,
               .row_bytes = static_cast<i64>(arg.row_bytes),
               .width = static_cast<i64>(arg.width)};
@@ -244,9 +246,9 @@ class LaunchBinder {
     bind_real(arg, 0, 1, value);
     out = value != 0;
   }
-  void bind_whole(const Arg& arg, i64& out) {
+  void bind_whole(const Arg& arg, double high, i64& out) {
     double value = 1;
-    bind_real(arg, 1, dimension_max, value);
+    bind_real(arg, 1, high, value);
     if (value != std::floor(value)) return wrong("argument '{}' is not whole", arg.name);
     out = static_cast<i64>(value);
   }
@@ -296,7 +298,7 @@ void measure(BoundProgram& bound) {
       if (w != nullptr) bound.input_width_max = std::max(bound.input_width_max, w->columns);
     }
     if (o.prepare != Prepare::No) {
-      const i64 row_bytes = prepared_row_bytes(o.x.width, quantizes(o.prepare));
+      const i64 row_bytes = prepared_row_bytes(o.x.width, o.terms);
       bound.prepared_bytes = std::max(bound.prepared_bytes, bound.rows_max * row_bytes);
     }
     if (launch.kind->grid == GridKind::RowHeads) {
@@ -315,6 +317,7 @@ void measure(BoundProgram& bound) {
 }  // namespace
 
 Result<BoundProgram> bind_program(const Program& program, const CpuWeights& weights) {
+  const DefaultFloats floats;  // for the rope tables
   Problems problems;
   BoundProgram bound;
   bound.rows_max = static_cast<i64>(program.request.rows_max);

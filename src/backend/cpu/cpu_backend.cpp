@@ -69,10 +69,11 @@ class CpuBackend final : public Backend {
 
   const BackendCaps& caps() const override { return caps_; }
 
-  Result<std::unique_ptr<Weights>> pack(std::span<const WeightSource> sources, Progress progress,
+  Result<std::unique_ptr<Weights>> pack(std::span<const WeightSource> sources,
+                                        const FileBytes* file, Progress progress,
                                         const Cancel* cancel) override {
     SOMA_ASSIGN(std::unique_ptr<Weights> weights,
-                CpuWeights::pack(team_, sources, progress, cancel));
+                CpuWeights::pack(team_, sources, file, progress, cancel));
     return weights;
   }
 

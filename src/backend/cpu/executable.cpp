@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "backend/cpu/launch/input.hpp"
+#include "base/float_environment.hpp"
 
 namespace soma::cpu {
 
@@ -53,7 +54,7 @@ Status CpuExecutable::allocate() {
   const i64 tile_bytes = std::max<i64>(tile_floats * i64{sizeof(float)},
                                        bound_.sampled_width * i64{sizeof(u64)});
   // Members' pages apart: what one writes must not sit in a line that another reads.
-  const u64 member_bytes = lines(leaf_bytes, 1) + lines(tile_bytes, 1) +
+  const u64 member_bytes = lines(leaf_bytes, 1) + lines(tile_bytes, 1) + lines(tile_floats, 4) +
                            lines(bound_.prepared_bytes, 1) + 2 * lines(bound_.width_max, 4);
   u64 rope_bytes = 0;
   for (const RopeTable& rope : bound_.ropes) rope_bytes += lines(rope.dims() * bound_.rows_max, 4);
@@ -73,6 +74,7 @@ Status CpuExecutable::allocate() {
     member.kernels = &kernels_;
     member.leaf = take(lines(leaf_bytes, 1));
     member.tile = reinterpret_cast<float*>(take(lines(tile_bytes, 1)));
+    member.terms = reinterpret_cast<float*>(take(lines(tile_floats, 4)));
     member.prepared = take(lines(bound_.prepared_bytes, 1));
     member.row = reinterpret_cast<float*>(take(lines(bound_.width_max, 4)));
     member.codes = take(lines(bound_.width_max, 4));
@@ -95,6 +97,7 @@ Status CpuExecutable::run(const StepBatch& batch, KvMemory& kv, float* logits, i
   step_.bases[static_cast<size_t>(ModelBuffer::Logits)] = reinterpret_cast<u8*>(logits);
   step_.bases[static_cast<size_t>(ModelBuffer::Tokens)] = reinterpret_cast<u8*>(tokens);
   cancel_ = cancel;
+  const DefaultFloats floats;
   prepare_step(batch);
   team_.run([](void* user, i32 member) { static_cast<CpuExecutable*>(user)->walk(member); }, this);
   if (!claims_.stopped()) return {};
@@ -212,6 +215,7 @@ i64 CpuExecutable::chunk_units(const BoundLaunch& launch, i64 rows, i64 units) c
 }
 
 void CpuExecutable::walk(i32 member) {
+  const DefaultFloats floats;
   kernels_.enter();
   const auto count = static_cast<i64>(bound_.launches.size());
   Claims::Cursor cursor = Claims::start(member);

@@ -61,6 +61,7 @@ struct Packing {
   u32 pieces = 0;
   u64 total_bytes = 0;  // of the sources
   Backend::Progress progress;
+  const FileBytes* file = nullptr;
   const Cancel* cancel = nullptr;
   std::atomic<u32> next{0};
   std::atomic<u64> done_bytes{0};
@@ -70,6 +71,7 @@ struct Packing {
   static void body(void* user, i32 member) { static_cast<Packing*>(user)->work(member); }
   void work(i32 member);
   void pack(u32 piece);
+  void leave(std::span<const u8> bytes);
   bool goes_on();
 };
 
@@ -90,15 +92,19 @@ void Packing::pack(u32 piece) {
   u8* out = memory + item.offset;
   if (!item.plan) {
     std::memcpy(out, bytes.data(), bytes.size());
-    done_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
-    return;
+    return leave(bytes);
   }
   const i64 begin = i64{piece - item.first_piece} * item.piece_groups;
   const i64 end = std::min(begin + item.piece_groups, item.plan->groups);
   pack_groups(*item.plan, bytes.data(), begin, end, out);
   const u64 row = bytes.size() / item.source->ref.rows;
   const i64 rows = std::min(end * kGroup, item.plan->rows) - begin * kGroup;
-  done_bytes.fetch_add(row * static_cast<u64>(rows), std::memory_order_relaxed);
+  leave(bytes.subspan(row * static_cast<u64>(begin * kGroup), row * static_cast<u64>(rows)));
+}
+
+void Packing::leave(std::span<const u8> bytes) {
+  if (file != nullptr) file->discard(bytes);
+  done_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
 }
 
 // On the calling thread: tells the host how far it is and asks whether to go on.
@@ -144,6 +150,7 @@ Result<u64> place(std::vector<Item>& items, std::span<const WeightSource> source
 
 Result<std::unique_ptr<CpuWeights>> CpuWeights::pack(Team& team,
                                                      std::span<const WeightSource> sources,
+                                                     const FileBytes* file,
                                                      Backend::Progress progress,
                                                      const Cancel* cancel) {
   std::unique_ptr<CpuWeights> weights(new CpuWeights());
@@ -161,6 +168,7 @@ Result<std::unique_ptr<CpuWeights>> CpuWeights::pack(Team& team,
 
   packing.memory = weights->memory_.data();
   packing.progress = progress;
+  packing.file = file;
   packing.cancel = cancel;
   if (!packing.goes_on()) return *std::move(packing.error);
   team.run(Packing::body, &packing);

@@ -20,6 +20,7 @@ class CpuWeights final : public Weights {
  public:
   // Checks all sources first; every problem is reported. Then the whole team packs.
   static Result<std::unique_ptr<CpuWeights>> pack(Team& team, std::span<const WeightSource> sources,
+                                                  const FileBytes* file,
                                                   Backend::Progress progress,
                                                   const Cancel* cancel);
   u64 bytes() const override { return memory_.bytes(); }

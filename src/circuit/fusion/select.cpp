@@ -163,7 +163,9 @@ class Selector {
   }
 
   void lose(Candidate candidate, std::string why) {
-    selection_.lost.push_back({std::move(candidate), std::move(why)});
+    Selection::Lost& lost = selection_.lost.emplace_back();
+    lost.candidate = std::move(candidate);
+    lost.why = std::move(why);
   }
 
   const Circuit& circuit_;

@@ -76,12 +76,13 @@ Result<Program> compile_program(const Circuit& circuit, const FusionPlan& plan,
                                 const Layout& layout, const BufferPlan& buffers);
 
 // The catalogue of kernel names and their arguments. Every backend implements these names; args are
-// found by name. `x` is f32 or q8a as its Arg says; weights may each have their own format.
+// found by name. `x` is f32, q8a or q8a2 as its Arg says, "int8" is q8a or q8a2; weights may each
+// have their own format. `terms`: how many int8 rows stand for one row of a norm's result.
 //
 //   fallback, one an op                    grid
 //   embed        w -> out                  Rows        w: the embedding; out f32
 //   rms_norm     x, w, epsilon -> out      Rows
-//   act_quant    x -> out                  Rows        out q8a
+//   act_quant    x -> out                  Rows        out int8
 //   linear       x, w -> out               Columns 16
 //   rope         x, heads, head_dim, base, dims, adjacent -> out      Rows   in place over x
 //   kv_write     k, v, kv (state)          Rows
@@ -92,16 +93,16 @@ Result<Program> compile_program(const Circuit& circuit, const FusionPlan& plan,
 //   sample       logits -> tokens          Rows (Logits)
 //
 //   fused (names say the ops in order; args are the union of the parts' args)
-//   norm_quant                x, norm, epsilon -> out (q8a)                        Rows
-//   norm_quant_qkv_rope_kv    x, norm, epsilon, wq, wk, wv, heads, kv_heads, head_dim, base,
-//                             dims, adjacent, kv (state) -> q            Columns: extent all
+//   norm_quant                x, norm, epsilon -> out (int8)                       Rows
+//   norm_quant_qkv_rope_kv    x, norm, epsilon, terms, wq, wk, wv, heads, kv_heads, head_dim,
+//                             base, dims, adjacent, kv (state) -> q      Columns: extent all
 //                             columns of q|k|v, unit 16 (adjacent pairs) or head_dim (halves)
-//   qkv_rope_kv               the same without norm: x is q8a (many rows)
-//   attend_quant              as attend, out q8a                                   RowHeads
+//   qkv_rope_kv               the same without norm: x is int8 (many rows)
+//   attend_quant              as attend, out int8                                  RowHeads
 //   linear_add                x, w, stream -> out (stream, in place)               Columns 16
-//   norm_quant_gate_up_silu_quant   x, norm, epsilon, wgate, wup -> out (q8a)      Columns 32
-//   gate_up_silu_quant        the same without norm: x is q8a                      Columns 32
-//   gather_norm_quant_linear  x, norm, epsilon, w -> out   (rows Logits)           Columns 16
+//   norm_quant_gate_up_silu_quant   x, norm, epsilon, terms, wgate, wup -> out (int8)  Columns 32
+//   gate_up_silu_quant        the same without norm: x is int8                     Columns 32
+//   gather_norm_quant_linear  x, norm, epsilon, terms, w -> out   (rows Logits)    Columns 16
 //   with f32 activations (the policy Reference, and float weights under Fast)
 //   norm_qkv_rope_kv, qkv_rope_kv, attend, linear_add, norm_gate_up_silu, gate_up_silu,
 //   gather_norm_linear        the same, f32

@@ -96,7 +96,7 @@ class Engine {
     for (const WeightRef& ref : decode_.weights) bytes.push_back(random_weight(ref));
     std::vector<WeightSource> sources;
     for (size_t i = 0; i < bytes.size(); ++i) sources.push_back({decode_.weights[i], bytes[i]});
-    auto packed = backend_->pack(sources, {}, nullptr);
+    auto packed = backend_->pack(sources, nullptr, {}, nullptr);
     REQUIRE_MESSAGE(packed.ok(), packed.error().message());
     weights_ = std::move(packed).value();
     kv_ = backend_->allocate_kv(geometry()).value();

@@ -130,7 +130,7 @@ std::vector<u8> make_q8a(TestNumbers* numbers, i64 rows, i64 columns, i64 stride
         x[static_cast<size_t>(i)] = numbers->extreme();
       }
     }
-    scalar_kernels->quantize(x.data(), columns, out.data() + r * stride);
+    scalar_kernels->quantize(x.data(), columns, out.data() + r * stride, nullptr);
   }
   return out;
 }
@@ -140,9 +140,18 @@ std::vector<u8> make_saturated(i64 rows, i64 columns, i64 stride) {
   std::vector<u8> out(static_cast<size_t>(rows * stride));
   for (i64 r = 0; r < rows; ++r) {
     const std::vector<float> x(static_cast<size_t>(columns), r % 2 ? -3.0f : 3.0f);
-    scalar_kernels->quantize(x.data(), columns, out.data() + r * stride);
+    scalar_kernels->quantize(x.data(), columns, out.data() + r * stride, nullptr);
   }
   return out;
+}
+
+// Codes by their bytes; scales and sums as floats, of which what is not a number equals its like.
+void check_same_row(const std::vector<u8>& row, const std::vector<u8>& want, i64 n) {
+  CHECK(std::memcmp(row.data(), want.data(), static_cast<size_t>(n)) == 0);
+  std::vector<float> scales(static_cast<size_t>(n / kBlock * 2)), scales_want = scales;
+  std::memcpy(scales.data(), row.data() + n, scales.size() * 4);
+  std::memcpy(scales_want.data(), want.data() + n, scales.size() * 4);
+  CHECK(first_difference(scales, scales_want) == -1);
 }
 
 }  // namespace
@@ -271,14 +280,13 @@ void check_rows(const KernelSet& set) {
 
       if (n % kBlock != 0) continue;
       const size_t bytes = static_cast<size_t>(n + n / kBlock * 8);
-      std::vector<u8> q(bytes), q_want(bytes);
-      scalar_kernels->quantize(x.data(), n, q_want.data());
-      set.quantize(x.data(), n, q.data());
-      CHECK(std::memcmp(q.data(), q_want.data(), static_cast<size_t>(n)) == 0);
-      std::vector<float> scales(static_cast<size_t>(n / kBlock * 2)), scales_want = scales;
-      std::memcpy(scales.data(), q.data() + n, scales.size() * 4);
-      std::memcpy(scales_want.data(), q_want.data() + n, scales.size() * 4);
-      CHECK(first_difference(scales, scales_want) == -1);
+      std::vector<u8> q(bytes), q_want(bytes), left(bytes), left_want(bytes), alone(bytes);
+      scalar_kernels->quantize(x.data(), n, q_want.data(), left_want.data());
+      set.quantize(x.data(), n, q.data(), left.data());
+      set.quantize(x.data(), n, alone.data(), nullptr);
+      check_same_row(q, q_want, n);
+      check_same_row(left, left_want, n);
+      check_same_row(alone, q_want, n);
     }
   }
   for (const i64 dims : {2, 6, 16, 20, 32, 64, 80, 128}) {

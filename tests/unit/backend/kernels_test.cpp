@@ -103,7 +103,7 @@ TEST_CASE("quantised rows are worth what they were made of, to half a step") {
   const std::vector<float> x = moderate_floats(&numbers, n, 7.0f);
   std::vector<u8> q(static_cast<size_t>(n + n / kBlock * 8));
   for (const KernelSet* set : sets_here()) {
-    set->quantize(x.data(), n, q.data());
+    set->quantize(x.data(), n, q.data(), nullptr);
     for (i64 block = 0; block < n / kBlock; ++block) {
       const float d = load_float(q.data() + scales_offset(n) + 4 * block);
       const float s = load_float(q.data() + sums_offset(n) + 4 * block);
@@ -114,6 +114,27 @@ TEST_CASE("quantised rows are worth what they were made of, to half a step") {
         CHECK(std::fabs(d * static_cast<float>(code) - x[static_cast<size_t>(i)]) <= d * 0.501f);
       }
       CHECK(s == d * static_cast<float>(sum));
+    }
+  }
+}
+
+TEST_CASE("a second int8 row holds what the first left over, to half a step of its own") {
+  TestNumbers numbers(13);
+  const i64 n = 96;
+  std::vector<float> x = moderate_floats(&numbers, n, 7.0f);
+  x[40] = 900.0f;  // alone coarsens its block
+  const auto bytes = static_cast<size_t>(n + n / kBlock * 8);
+  for (const KernelSet* set : sets_here()) {
+    std::vector<u8> q(2 * bytes);
+    set->quantize(x.data(), n, q.data(), q.data() + bytes);
+    for (i64 i = 0; i < n; ++i) {
+      double worth = 0;
+      float d = 0;
+      for (const u8* row : {q.data(), q.data() + bytes}) {
+        d = load_float(row + scales_offset(n) + 4 * (i / kBlock));
+        worth += double{d} * static_cast<i8>(row[i]);
+      }
+      CHECK(std::fabs(worth - double{x[static_cast<size_t>(i)]}) <= double{d} * 0.501);
     }
   }
 }

@@ -42,7 +42,7 @@ TEST_CASE("every wrong source is reported") {
       {{"kind", Format::Q6_K, 2, 256}, {bytes.data(), 420}},
       {{"vector", Format::F16, 1, 32}, {bytes.data(), 64}},
   };
-  auto weights = CpuWeights::pack(*team, sources, {}, nullptr);
+  auto weights = CpuWeights::pack(*team, sources, nullptr, {}, nullptr);
   REQUIRE(!weights.ok());
   const std::string said = fixture::all_messages(weights.error());
   for (const WeightSource& source : sources) {
@@ -54,7 +54,8 @@ TEST_CASE("a tensor can't be packed twice") {
   auto team = Team::create(1).value();
   const std::vector<u8> bytes = test::random_weight(matrix("a"));
   const std::vector<WeightSource> sources = {{matrix("a"), bytes}, {matrix("a"), bytes}};
-  CHECK(CpuWeights::pack(*team, sources, {}, nullptr).error().reason() == Reason::program_binding);
+  CHECK(CpuWeights::pack(*team, sources, nullptr, {}, nullptr).error().reason() ==
+        Reason::program_binding);
 }
 
 TEST_CASE("packed weights are the same whoever packs them, and all progress is told") {
@@ -72,7 +73,8 @@ TEST_CASE("packed weights are the same whoever packs them, and all progress is t
   for (const i32 threads : {1, 3}) {
     auto team = Team::create(threads).value();
     Heard heard;
-    packed.push_back(CpuWeights::pack(*team, sources, {Heard::call, &heard}, nullptr).value());
+    packed.push_back(
+        CpuWeights::pack(*team, sources, nullptr, {Heard::call, &heard}, nullptr).value());
     CHECK(heard.total == total);
     CHECK(heard.done.back() == total);
     CHECK(std::is_sorted(heard.done.begin(), heard.done.end()));
@@ -102,11 +104,12 @@ TEST_CASE("packing stops when its progress function or the caller says so") {
   const std::vector<WeightSource> sources = {{ref, bytes}};
   Heard heard;
   heard.stop_after = 2;
-  auto stopped = CpuWeights::pack(*team, sources, {Heard::call, &heard}, nullptr);
+  auto stopped = CpuWeights::pack(*team, sources, nullptr, {Heard::call, &heard}, nullptr);
   REQUIRE(!stopped.ok());
   CHECK(stopped.error().reason() == Reason::cancelled);
   CHECK(heard.done.size() == 3);
   Cancel cancel;
   cancel.request();
-  CHECK(CpuWeights::pack(*team, sources, {}, &cancel).error().reason() == Reason::cancelled);
+  CHECK(CpuWeights::pack(*team, sources, nullptr, {}, &cancel).error().reason() ==
+        Reason::cancelled);
 }

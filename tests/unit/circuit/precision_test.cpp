@@ -42,8 +42,8 @@ TEST_CASE("fast quantises each edge once for all its readers") {
   CHECK(q.inputs == node_of(circuit, "l0.attn.k").inputs);
   CHECK(q.inputs == node_of(circuit, "l0.attn.v").inputs);
   const Edge& quantized = circuit.edges[q.inputs[0]];
-  CHECK(quantized.id == "l0.attn.norm.q8a");
-  CHECK(quantized.format == Format::Q8A);
+  CHECK(quantized.id == "l0.attn.norm.q8a2");
+  CHECK(quantized.format == Format::Q8A2);
   CHECK(quantized.width == 576);
   CHECK(circuit.nodes[quantized.producer].op == Op::ActQuant);
   CHECK(circuit.nodes[quantized.producer].layer == 0);
@@ -58,6 +58,7 @@ TEST_CASE("every quantised file format reads int8 activations, every float forma
     sizes.matrix = format;
     const Circuit circuit = resolve_precision(llama(sizes), Policy::Fast).value();
     const bool is_float = format_info(format).block_elements == 1;
+    CHECK(input_format(circuit, "l1.attn.k") == (is_float ? Format::F32 : Format::Q8A2));
     CHECK(input_format(circuit, "l1.ffn.down") == (is_float ? Format::F32 : Format::Q8A));
     CHECK(input_format(circuit, "logits") == Format::Q8A);
   }
@@ -67,10 +68,21 @@ TEST_CASE("where formats are mixed, each reader gets its own") {
   fixture::LlamaSizes sizes = small_sizes();
   sizes.by_role = {{"v", Format::F16}, {"down", Format::F32}};
   const Circuit circuit = resolve_precision(llama(sizes), Policy::Fast).value();
-  CHECK(input_format(circuit, "l0.attn.q") == Format::Q8A);
+  CHECK(input_format(circuit, "l0.attn.q") == Format::Q8A2);
   CHECK(input_format(circuit, "l0.attn.v") == Format::F32);
   CHECK(input_format(circuit, "l0.ffn.down") == Format::F32);
   CHECK(count_of(circuit, Op::ActQuant) == 2 * 3 + 1);
+}
+
+TEST_CASE("an edge that is wanted in one term and in two is quantised to both") {
+  Circuit source = llama(small_sizes());
+  for (Node& node : source.nodes) {
+    if (node.id == "l0.attn.v") node.role = "gate";
+  }
+  const Circuit circuit = resolve_precision(source, Policy::Fast).value();
+  CHECK(input_format(circuit, "l0.attn.q") == Format::Q8A2);
+  CHECK(input_format(circuit, "l0.attn.v") == Format::Q8A);
+  CHECK(count_of(circuit, Op::ActQuant) == 2 * 4 + 2);
 }
 
 TEST_CASE("a quantised embedding is looked up, not multiplied") {

@@ -80,11 +80,11 @@ TEST_CASE("every kernel of the catalogue gets the arguments that it is said to t
 
   const std::string qkv = "wq wk wv heads kv_heads head_dim base dims adjacent ->kv ->q";
   const Program fast = compile(circuit, decode).program;
-  check(fast, "norm_quant_qkv_rope_kv", "x norm epsilon " + qkv);
+  check(fast, "norm_quant_qkv_rope_kv", "x norm epsilon terms " + qkv);
   check(fast, "attend_quant", "q kv heads kv_heads head_dim scale ->out");
   check(fast, "linear_add", "x w stream ->out");
-  check(fast, "norm_quant_gate_up_silu_quant", "x norm epsilon wgate wup ->out");
-  check(fast, "gather_norm_quant_linear", "x norm epsilon w ->out");
+  check(fast, "norm_quant_gate_up_silu_quant", "x norm epsilon terms wgate wup ->out");
+  check(fast, "gather_norm_quant_linear", "x norm epsilon terms w ->out");
   const Program fast_prefill = compile(circuit, prefill).program;
   check(fast_prefill, "norm_quant", "x norm epsilon ->out");
   check(fast_prefill, "qkv_rope_kv", "x " + qkv);
@@ -114,6 +114,7 @@ TEST_CASE("arguments say where values lie, how wide they are and what they hold"
   CHECK(compiled.circuit.edges[q.edge].id == "l0.attn.q_rope");
   CHECK(q.buffer == ModelBuffer::None);
   CHECK(q.offset == slot.offset);
+  CHECK(number(qkv, "terms") == 2);
   CHECK(number(qkv, "heads") == 9);
   CHECK(number(qkv, "kv_heads") == 3);
   CHECK(number(qkv, "head_dim") == 64);
@@ -125,6 +126,7 @@ TEST_CASE("arguments say where values lie, how wide they are and what they hold"
   CHECK(compiled.program.launches[7].find("kv")->index == 1);
   CHECK(qkv.find("no such argument") == nullptr);
   const Launch& head = launch_of(compiled.program, "gather_norm_quant_linear");
+  CHECK(number(head, "terms") == 1);
   CHECK(head.find("x")->rows == RowsOf::Step);
   CHECK(head.find("out")->rows == RowsOf::Logits);
   CHECK(head.find("out")->buffer == ModelBuffer::Logits);

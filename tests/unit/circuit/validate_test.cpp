@@ -189,12 +189,12 @@ const Damage shape_damages[] = {
      "'final.rows' must be f32 of logits x 576"},
     {"tokens that are floats", [](Circuit& c) { edge_of(c, "tokens").format = Format::F32; },
      Reason::circuit_shape, "'tokens' must be i32 of logits x 1"},
-    {"float weights over q8a",
+    {"float weights over int8",
      [](Circuit& c) {
        c = resolve_precision(c, Policy::Fast).value();
        node_of(c, "l0.attn.q").weights[0].format = Format::F16;
      },
-     Reason::circuit_shape, "'l0.attn.norm.q8a' must be f32 of step x 576, is q8a"},
+     Reason::circuit_shape, "'l0.attn.norm.q8a2' must be f32 of step x 576, is q8a2"},
 };
 
 void check(const Damage& damage) {

@@ -2,6 +2,8 @@
 // threads without mixing anything up.
 #include <doctest/doctest.h>
 
+#include <cfenv>
+#include <limits>
 #include <thread>
 
 #include "unit/session/stage.hpp"
@@ -53,6 +55,33 @@ TEST_CASE("packing stops when told to") {
   auto session = Session::create(model, *team, small_options(), {no, nullptr}, nullptr);
   REQUIRE(!session.ok());
   CHECK(session.error().reason() == Reason::cancelled);
+}
+
+TEST_CASE("the host's rounding and flushing change no byte, and stay as they were") {
+  auto logits = [] {
+    Stage stage(tiny_path("q4_1"), small_options(), 2);  // its helper inherits the environment
+    auto sequence = stage.start();
+    must(sequence->prefill(tiny_tokens(40), LogitsOf::All, nullptr, {}));
+    must(sequence->decode(5, nullptr));
+    return logits_of(*sequence);
+  };
+  const std::vector<float> expected = logits();
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);  // flush results and operands to zero
+#endif
+  const std::vector<float> got = logits();
+  const int rounding = std::fegetround();
+  volatile float smallest = std::numeric_limits<float>::min();
+  const bool flushed = smallest / 2 == 0;
+  std::fesetenv(&before);
+  CHECK(same_bytes(got, expected));
+  CHECK(rounding == FE_UPWARD);
+#if defined(__x86_64__)
+  CHECK(flushed);
+#endif
 }
 
 TEST_CASE("several sessions of one model, each with its own policy, at once") {

@@ -75,7 +75,9 @@ struct KernelSet {
                      int64_t x_stride, int64_t rows, float* out, int64_t out_stride, void* scratch);
 
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float epsilon, float* out);
-  void (*quantize)(const float* x, int64_t n, uint8_t* out);          // one row to q8a; n % 32 == 0
+  // One row to q8a, n % 32 == 0. left: where what rounding left over goes as a second such row, or
+  // null.
+  void (*quantize)(const float* x, int64_t n, uint8_t* out, uint8_t* left);
   // Rotates the first `dims` of a head's values in place by the position's table of dims/2 cosines
   // followed by dims/2 sines. adjacent: pairs (2i, 2i+1); else (i, i + dims/2).
   void (*rope)(float* head, int64_t dims, int32_t adjacent, const float* table);

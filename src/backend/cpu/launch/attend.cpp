@@ -18,7 +18,7 @@ void check_attend(const Operands& o, Checker& check) {
   check.equal("out", o.out.width, o.x.width);
   check.at_most("head_dim", o.head_dim, tile_floats / task_queries_max);
   check.grid(o.heads, 1);
-  if (o.out.q8a) check.multiple("head_dim", o.head_dim, kBlock);
+  if (o.out.terms != 0) check.multiple("head_dim", o.head_dim, kBlock);
 }
 
 void run_attend(const Operands& o, const Step& step, const Member& member, i64 begin, i64 end) {
@@ -39,7 +39,7 @@ void run_attend(const Operands& o, const Step& step, const Member& member, i64 b
       const i64 column = (kv_head * share + (from + i) % share) * o.head_dim;
       const auto at = static_cast<size_t>(i);
       q[at] = step.floats(o.x, row) + column;
-      out[at] = o.out.q8a ? member.tile + i * o.head_dim : step.floats(o.out, row) + column;
+      out[at] = o.out.terms != 0 ? member.tile + i * o.head_dim : step.floats(o.out, row) + column;
       position[at] = step.batch->positions[row];
     }
     const AttendTask task = {.kv = &kv,
@@ -51,7 +51,7 @@ void run_attend(const Operands& o, const Step& step, const Member& member, i64 b
                              .position = position.data(),
                              .scale = o.scale};
     member.kernels->attend(&task, member.leaf);
-    for (i64 i = 0; o.out.q8a && i < queries; ++i) {
+    for (i64 i = 0; o.out.terms != 0 && i < queries; ++i) {
       const i64 row = span.first + (from + i) / share;
       const i64 column = (kv_head * share + (from + i) % share) * o.head_dim;
       store(member, member.tile + i * o.head_dim, o.head_dim, step.row(o.out, row), o.out, column);

@@ -23,8 +23,8 @@ void check_gate_up(const Operands& o, Checker& check) {
   check.multiple("out", o.out.width, kBlock);
   check.grid(o.out.width, kBlock);
   if (o.prepare != Prepare::No) check.equal("norm", o.norm_width, o.x.width);
-  if (o.prepare == Prepare::NormQuant) check.multiple("x", o.x.width, kBlock);
-  if (o.prepare == Prepare::NormQuant || o.x.q8a) {
+  if (o.multiplies_int8()) {
+    check.multiple("x", o.x.width, kBlock);
     check.integer_codes(o.w[0]);
     check.integer_codes(o.w[1]);
   }

@@ -13,15 +13,18 @@ using enum Accepts;
 constexpr ArgSpec embed_args[] = {{"w", W0}, {"out", Out, F32}};
 constexpr ArgSpec rms_norm_args[] = {
     {"x", X, F32}, {"w", Norm}, {"epsilon", Epsilon}, {"out", Out, F32}};
-constexpr ArgSpec act_quant_args[] = {{"x", X, F32}, {"out", Out, Q8A}};
+constexpr ArgSpec act_quant_args[] = {{"x", X, F32}, {"out", Out, Int8}};
 constexpr ArgSpec norm_quant_args[] = {
-    {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"out", Out, Q8A}};
+    {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"out", Out, Int8}};
 
 constexpr ArgSpec linear_args[] = {{"x", X, Activations}, {"w", W0}, {"out", Out, F32}};
 constexpr ArgSpec linear_add_args[] = {
     {"x", X, Activations}, {"w", W0}, {"stream", Y, F32}, {"out", Out, F32}};
 constexpr ArgSpec norm_linear_args[] = {
     {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"w", W0}, {"out", Out, F32}};
+constexpr ArgSpec norm_quant_linear_args[] = {{"x", X, F32},         {"norm", Norm},
+                                              {"epsilon", Epsilon}, {"terms", Terms},
+                                              {"w", W0},            {"out", Out, F32}};
 
 constexpr ArgSpec rope_args[] = {{"x", X, F32},      {"heads", Heads}, {"head_dim", HeadDim},
                                  {"base", Base},     {"dims", Dims},   {"adjacent", Adjacent},
@@ -36,25 +39,30 @@ constexpr ArgSpec norm_qkv_args[] = {
     {"wk", W1},            {"wv", W2},           {"heads", Heads}, {"kv_heads", KvHeads},
     {"head_dim", HeadDim}, {"base", Base},       {"dims", Dims},   {"adjacent", Adjacent},
     {"kv", Kv},            {"q", Out, F32}};
+constexpr ArgSpec norm_quant_qkv_args[] = {
+    {"x", X, F32},         {"norm", Norm},       {"epsilon", Epsilon}, {"terms", Terms},
+    {"wq", W0},            {"wk", W1},           {"wv", W2},           {"heads", Heads},
+    {"kv_heads", KvHeads}, {"head_dim", HeadDim}, {"base", Base},      {"dims", Dims},
+    {"adjacent", Adjacent}, {"kv", Kv},          {"q", Out, F32}};
 
 constexpr ArgSpec attend_args[] = {
     {"q", X, F32},           {"kv", Kv},       {"heads", Heads},  {"kv_heads", KvHeads},
     {"head_dim", HeadDim},   {"scale", Scale}, {"out", Out, F32}};
 constexpr ArgSpec attend_quant_args[] = {
     {"q", X, F32},           {"kv", Kv},       {"heads", Heads},  {"kv_heads", KvHeads},
-    {"head_dim", HeadDim},   {"scale", Scale}, {"out", Out, Q8A}};
+    {"head_dim", HeadDim},   {"scale", Scale}, {"out", Out, Int8}};
 
 constexpr ArgSpec silu_mul_args[] = {{"gate", X, F32}, {"up", Y, F32}, {"out", Out, F32}};
 constexpr ArgSpec gate_up_args[] = {
     {"x", X, F32}, {"wgate", W0}, {"wup", W1}, {"out", Out, F32}};
 constexpr ArgSpec gate_up_quant_args[] = {
-    {"x", X, Q8A}, {"wgate", W0}, {"wup", W1}, {"out", Out, Q8A}};
+    {"x", X, Int8}, {"wgate", W0}, {"wup", W1}, {"out", Out, Int8}};
 constexpr ArgSpec norm_gate_up_args[] = {
     {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"wgate", W0}, {"wup", W1},
     {"out", Out, F32}};
 constexpr ArgSpec norm_gate_up_quant_args[] = {
-    {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"wgate", W0}, {"wup", W1},
-    {"out", Out, Q8A}};
+    {"x", X, F32}, {"norm", Norm}, {"epsilon", Epsilon}, {"terms", Terms},
+    {"wgate", W0}, {"wup", W1},    {"out", Out, Int8}};
 
 constexpr ArgSpec residual_add_args[] = {{"stream", Y, F32}, {"x", X, F32}, {"out", Out, F32}};
 constexpr ArgSpec gather_rows_args[] = {{"x", X, F32}, {"out", Out, F32}};
@@ -74,8 +82,8 @@ constexpr std::array kinds = {
     LaunchKind{"linear", linear_args, columns, false, none, check_linear, run_linear},
     LaunchKind{"linear_add", linear_add_args, columns, false, none, check_linear_add,
                run_linear_add},
-    LaunchKind{"gather_norm_quant_linear", norm_linear_args, columns, true,
-               Prepare::GatherNormQuant, check_linear, run_linear},
+    LaunchKind{"gather_norm_quant_linear", norm_quant_linear_args, columns, true,
+               Prepare::GatherNorm, check_linear, run_linear},
     LaunchKind{"gather_norm_linear", norm_linear_args, columns, true, Prepare::GatherNorm,
                check_linear, run_linear},
     LaunchKind{"rope", rope_args, rows, false, none, check_rope, run_rope},
@@ -83,7 +91,7 @@ constexpr std::array kinds = {
     LaunchKind{"qkv_rope_kv", qkv_args, columns, false, none, check_qkv, run_qkv},
     LaunchKind{"norm_qkv_rope_kv", norm_qkv_args, columns, false, Prepare::Norm, check_qkv,
                run_qkv},
-    LaunchKind{"norm_quant_qkv_rope_kv", norm_qkv_args, columns, false, Prepare::NormQuant,
+    LaunchKind{"norm_quant_qkv_rope_kv", norm_quant_qkv_args, columns, false, Prepare::Norm,
                check_qkv, run_qkv},
     LaunchKind{"attend", attend_args, row_heads, false, none, check_attend, run_attend},
     LaunchKind{"attend_quant", attend_quant_args, row_heads, false, none, check_attend,
@@ -95,7 +103,7 @@ constexpr std::array kinds = {
     LaunchKind{"norm_gate_up_silu", norm_gate_up_args, columns, false, Prepare::Norm,
                check_gate_up, run_gate_up},
     LaunchKind{"norm_quant_gate_up_silu_quant", norm_gate_up_quant_args, columns, false,
-               Prepare::NormQuant, check_gate_up, run_gate_up},
+               Prepare::Norm, check_gate_up, run_gate_up},
     LaunchKind{"residual_add", residual_add_args, rows, false, none, check_residual_add,
                run_residual_add},
     LaunchKind{"gather_rows", gather_rows_args, rows, true, none, check_gather_rows,

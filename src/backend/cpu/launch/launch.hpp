@@ -20,14 +20,14 @@ namespace soma::cpu {
 struct Matrix {
   ModelBuffer buffer = ModelBuffer::None;
   RowsOf rows = RowsOf::Step;
-  bool q8a = false;
+  i32 terms = 0;  // int8 rows that stand for one row; 0: f32
   u64 offset = 0;
   i64 row_bytes = 0;
   i64 width = 0;
 };
 
 // What a launch wants done to its input `x` first.
-enum class Prepare : u8 { No, Norm, NormQuant, GatherNorm, GatherNormQuant };
+enum class Prepare : u8 { No, Norm, GatherNorm };
 
 // A launch's arguments, found by name once, when the program is bound. Kinds use what they need.
 struct Operands {
@@ -36,12 +36,15 @@ struct Operands {
   const PackedMatrix* w[3] = {};
   const float* norm = nullptr;
   i64 norm_width = 0;
+  i64 terms = 0;                     // int8 rows that stand for a prepared one; 0: f32
   i32 layer = 0;                     // of the KV state
   i64 heads = 0, kv_heads = 0, head_dim = 0, dims = 0;
   bool adjacent = false;
   u32 rope = 0;                      // which of the step's rope tables
   double base = 0;
   float epsilon = 0, scale = 0;
+
+  bool multiplies_int8() const { return (prepare == Prepare::No ? x.terms : terms) != 0; }
 };
 
 // Neighbouring rows of one sequence, which attention takes together.
@@ -74,9 +77,10 @@ struct alignas(64) Member {
   const KernelSet* kernels = nullptr;
   u8* leaf = nullptr;      // scratch of the matmul and attend leaves
   float* tile = nullptr;   // results on their way from one leaf to the next: tile_floats
+  float* terms = nullptr;  // products of the rows of q8a2 before they are added: tile_floats
   u8* prepared = nullptr;  // the launch's prepared input: rows of prepared_row_bytes()
   float* row = nullptr;    // one row of the widest matrix, as f32
-  u8* codes = nullptr;     // … and as q8a
+  u8* codes = nullptr;     // … and as q8a or q8a2
 };
 
 // Results of matrix products stay within a core's second-level cache until they are used.
@@ -90,9 +94,9 @@ constexpr i64 task_queries_max = 64;
 // Names an operand in a kind's list of arguments.
 enum class Role : u8 {
   X, Y, Out, W0, W1, W2, Norm, Kv,
-  Epsilon, Heads, KvHeads, HeadDim, Base, Dims, Adjacent, Scale,
+  Epsilon, Terms, Heads, KvHeads, HeadDim, Base, Dims, Adjacent, Scale,
 };
-enum class Accepts : u8 { F32, Q8A, Activations, I32, Any };  // Activations: F32 or Q8A
+enum class Accepts : u8 { F32, Int8, Activations, I32, Any };  // Activations: F32 or Int8
 struct ArgSpec {
   std::string_view name;
   Role role;
@@ -106,7 +110,7 @@ class Checker {
   void equal(std::string_view what, i64 got, i64 expected);
   void multiple(std::string_view what, i64 got, i64 of);
   void at_most(std::string_view what, i64 got, i64 limit);
-  void integer_codes(const PackedMatrix* w);  // what a q8a input can be multiplied with
+  void integer_codes(const PackedMatrix* w);  // what an int8 input can be multiplied with
   // The grid's extent and unit, as `run` understands them.
   void grid(i64 extent, i64 unit);
 

@@ -17,7 +17,10 @@ void check_product(const Operands& o, Checker& check) {
   check.equal("columns of w", o.w[0]->columns, o.x.width);
   check.equal("rows of w", o.w[0]->rows, o.out.width);
   check.grid(o.out.width, kGroup);
-  if (o.x.q8a) check.integer_codes(o.w[0]);
+  if (o.multiplies_int8()) {
+    check.multiple("x", o.x.width, kBlock);
+    check.integer_codes(o.w[0]);
+  }
 }
 
 // Calls done(row, group, columns, results) for stretches of results that lie side by side.
@@ -45,10 +48,6 @@ void through_tile(const Operands& o, const Member& member, const Input& x, i64 r
 void check_linear(const Operands& o, Checker& check) {
   check_product(o, check);
   if (o.prepare != Prepare::No) check.equal("norm", o.norm_width, o.x.width);
-  if (o.prepare == Prepare::GatherNormQuant) {
-    check.multiple("x", o.x.width, kBlock);
-    check.integer_codes(o.w[0]);
-  }
 }
 
 void run_linear(const Operands& o, const Step& step, const Member& member, i64 begin, i64 end) {

@@ -1,5 +1,6 @@
 // Norms and the quantisation of activations, a row a unit.
 #include "backend/cpu/launch/families.hpp"
+#include "backend/cpu/launch/input.hpp"
 
 namespace soma::cpu {
 
@@ -22,7 +23,8 @@ void check_act_quant(const Operands& o, Checker& check) {
 
 void run_act_quant(const Operands& o, const Step& step, const Member& member, i64 begin, i64 end) {
   for (i64 r = begin; r < end; ++r) {
-    member.kernels->quantize(step.floats(o.x, r), o.x.width, step.row(o.out, r));
+    quantize(member, step.floats(o.x, r), o.x.width, step.row(o.out, r), o.out.row_bytes,
+             o.out.terms);
   }
 }
 
@@ -35,7 +37,7 @@ void run_norm_quant(const Operands& o, const Step& step, const Member& member, i
                     i64 end) {
   for (i64 r = begin; r < end; ++r) {
     member.kernels->rms_norm(step.floats(o.x, r), o.norm, o.x.width, o.epsilon, member.row);
-    member.kernels->quantize(member.row, o.x.width, step.row(o.out, r));
+    quantize(member, member.row, o.x.width, step.row(o.out, r), o.out.row_bytes, o.out.terms);
   }
 }
 

@@ -98,8 +98,8 @@ void check_qkv(const Operands& o, Checker& check) {
   check.multiple("dims", o.dims, 2);
   check.at_most("dims", o.dims, o.head_dim);
   if (o.prepare != Prepare::No) check.equal("norm", o.norm_width, o.x.width);
-  if (o.prepare == Prepare::NormQuant) check.multiple("x", o.x.width, kBlock);
-  if (o.prepare == Prepare::NormQuant || o.x.q8a) {
+  if (o.multiplies_int8()) {
+    check.multiple("x", o.x.width, kBlock);
     for (const PackedMatrix* w : o.w) check.integer_codes(w);
   }
 }

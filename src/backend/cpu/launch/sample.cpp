@@ -20,6 +20,7 @@
 
 #include "backend/cpu/launch/families.hpp"
 #include "backend/cpu/launch/philox.hpp"
+#include "base/float_environment.hpp"
 
 namespace soma::cpu {
 
@@ -142,6 +143,7 @@ i32 largest_logit(const float* logits, i64 vocabulary) {
 i32 sample_token(const float* logits, i64 vocabulary, const Sampling& sampling,
                  std::span<const i32> history, i64 position, Candidate* candidates) {
   if (!(sampling.temperature > 0)) return largest_logit(logits, vocabulary);
+  const DefaultFloats floats;
   for (i64 i = 0; i < vocabulary; ++i) {
     const float logit = logits[i];
     candidates[i] = {std::isnan(logit) ? lowest : logit, static_cast<u32>(i)};

@@ -23,7 +23,7 @@ void emit_kv_write(Emission& emission) {
 // A unit is what can be rotated without its neighbours: 16 columns hold whole adjacent pairs, but a
 // pair of halves spans its head.
 void emit_qkv_rope_kv(Emission& emission) {
-  const Node* norm = emission.member(0);
+  const Node *norm = emission.member(0), *quant = emission.member(1);
   const Node &q = *emission.member(2), &k = *emission.member(3), &v = *emission.member(4);
   const Node &rope = *emission.member(5), &write = *emission.member(7);
   const bool adjacent = rope.param("adjacent") != 0;
@@ -35,6 +35,7 @@ void emit_qkv_rope_kv(Emission& emission) {
                   .unit = adjacent ? 16 : static_cast<u32>(rope.param("head_dim"))})
       .reads("x", emission.first().inputs[0]);
   if (norm) emission.weight("norm", *norm).params(*norm, {"epsilon"});
+  if (norm && quant) emission.terms(*quant);
   emission.weight("wq", q)
       .weight("wk", k)
       .weight("wv", v)

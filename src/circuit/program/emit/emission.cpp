@@ -72,6 +72,11 @@ Emission& Emission::params(const Node& node, std::initializer_list<std::string_v
   return *this;
 }
 
+Emission& Emission::terms(const Node& quant) {
+  argument("terms", ArgKind::Number).number = int8_terms(circuit_.edges[quant.outputs[0]].format);
+  return *this;
+}
+
 Arg& Emission::argument(std::string_view name, ArgKind kind) {
   Arg arg;
   arg.name = name;

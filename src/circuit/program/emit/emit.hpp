@@ -43,6 +43,8 @@ class Emission {
   Emission& writes(std::string_view name, EdgeId edge) { return matrix(name, edge, true); }
   Emission& weight(std::string_view name, const Node& node);
   Emission& state(std::string_view name, const Node& node, bool written);
+  // How many int8 rows stand for one of what `quant` makes, which stays within the launch.
+  Emission& terms(const Node& quant);
   Emission& params(const Node& node, std::initializer_list<std::string_view> names);
 
  private:

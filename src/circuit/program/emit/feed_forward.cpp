@@ -14,9 +14,9 @@ void emit_silu_mul(Emission& emission) {
 
 // A unit is one block of the quantised output.
 void emit_gate_up_silu(Emission& emission) {
-  const Node* norm = emission.member(0);
-  const Node* quant = emission.member(5);
-  const EdgeId out = (quant ? quant : emission.member(4))->outputs[0];
+  const Node *norm = emission.member(0), *quant = emission.member(1);
+  const Node* out_quant = emission.member(5);
+  const EdgeId out = (out_quant ? out_quant : emission.member(4))->outputs[0];
   emission
       .launch(0, {.kind = GridKind::Columns,
                   .rows = emission.rows(out),
@@ -24,6 +24,7 @@ void emit_gate_up_silu(Emission& emission) {
                   .unit = 32})
       .reads("x", emission.first().inputs[0]);
   if (norm) emission.weight("norm", *norm).params(*norm, {"epsilon"});
+  if (norm && quant) emission.terms(*quant);
   emission.weight("wgate", *emission.member(2))
       .weight("wup", *emission.member(3))
       .writes("out", out);

@@ -14,7 +14,7 @@ int64_t matmul_scratch_bytes(int64_t columns_max, int64_t rows_max);
 
 // rows.cpp
 void rms_norm(const float* x, const float* weight, int64_t n, float epsilon, float* out);
-void quantize(const float* x, int64_t n, uint8_t* out);
+void quantize(const float* x, int64_t n, uint8_t* out, uint8_t* left);
 void rope(float* head, int64_t dims, int32_t adjacent, const float* table);
 void silu_mul(const float* gate, const float* up, int64_t n, float* out);
 void add(const float* a, const float* b, int64_t n, float* out);

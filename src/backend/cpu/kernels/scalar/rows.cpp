@@ -12,28 +12,36 @@ void rms_norm(const float* x, const float* weight, int64_t n, float epsilon, flo
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * scale * weight[i];
 }
 
-void quantize(const float* x, int64_t n, uint8_t* out) {
+// Writes a block of a row of n and puts what rounding left over in the place of its values.
+static void quantize_block(float* v, int64_t block, int64_t n, uint8_t* out) {
+  float lanes[kGroup];
+  for (int i = 0; i < kGroup; ++i) {
+    lanes[i] = larger(__builtin_fabsf(v[i]), __builtin_fabsf(v[i + kGroup]));
+  }
+  const float peak = tree_largest(lanes);
+  const float inverse = peak > 0.0f ? kCodeLimit / peak : 0.0f;
+  const float d = peak / kCodeLimit;
+  int32_t sum = 0;
+  for (int i = 0; i < kBlock; ++i) {
+    float q = v[i] * inverse;
+    q = q > kCodeLimit ? kCodeLimit : q < -kCodeLimit ? -kCodeLimit : q == q ? q : 0.0f;
+    q = (q + kRound) - kRound;  // to the nearest whole number, ties to even
+    v[i] = fused(q, -d, v[i]);
+    const int8_t code = static_cast<int8_t>(q);
+    sum += code;
+    out[block * kBlock + i] = static_cast<uint8_t>(code);
+  }
+  const float s = d * static_cast<float>(sum);
+  memcpy(out + scales_offset(n) + 4 * block, &d, sizeof d);
+  memcpy(out + sums_offset(n) + 4 * block, &s, sizeof s);
+}
+
+void quantize(const float* x, int64_t n, uint8_t* out, uint8_t* left) {
   for (int64_t block = 0; block < n / kBlock; ++block) {
-    const float* v = x + block * kBlock;
-    float lanes[kGroup];
-    for (int i = 0; i < kGroup; ++i) {
-      lanes[i] = larger(__builtin_fabsf(v[i]), __builtin_fabsf(v[i + kGroup]));
-    }
-    const float peak = tree_largest(lanes);
-    const float inverse = peak > 0.0f ? kCodeLimit / peak : 0.0f;
-    int32_t sum = 0;
-    for (int i = 0; i < kBlock; ++i) {
-      float q = v[i] * inverse;
-      q = q > kCodeLimit ? kCodeLimit : q < -kCodeLimit ? -kCodeLimit : q == q ? q : 0.0f;
-      q = (q + kRound) - kRound;  // to the nearest whole number, ties to even
-      const int8_t code = static_cast<int8_t>(q);
-      sum += code;
-      out[block * kBlock + i] = static_cast<uint8_t>(code);
-    }
-    const float d = peak / kCodeLimit;
-    const float s = d * static_cast<float>(sum);
-    memcpy(out + scales_offset(n) + 4 * block, &d, sizeof d);
-    memcpy(out + sums_offset(n) + 4 * block, &s, sizeof s);
+    float v[kBlock];
+    memcpy(v, x + block * kBlock, sizeof v);
+    quantize_block(v, block, n, out);
+    if (left) quantize_block(v, block, n, left);
   }
 }
 
