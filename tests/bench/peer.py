@@ -13,6 +13,10 @@ all; how many were dropped is said. The peer is built elsewhere, for this machin
 stdout (for llama.cpp: `llama-completion -m {model} -t {threads} -p {prompt} -n 1 --temp 0 -no-cnv
 --no-display-prompt --no-warmup`). Both engines' times run from the start of the process to the
 first byte of text. Without a peer the tool's own figures are printed.
+
+Beside the rates stand the machine's limits, measured in the same run: the read bandwidth, of which
+decoding takes its share, and the peak of the integer units (int8_peak.c), of which prefilling does;
+an operation counts once, however many terms its activations have.
 """
 
 import argparse
@@ -22,8 +26,12 @@ import resource
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
+
+from gguf import GGUFReader
 
 PROMPT_TOKENS, DECODE_TOKENS = 512, 128
 PROMPT = "The capital of France is"
@@ -84,10 +92,24 @@ def parse_soma(text):
     return {
         "prefill": found["prefill_tok_s"], "decode": found["decode_tok_s"],
         "load_s": found["load_s"], "read_gb_s": found["read_gb_s"],
-        "peak_mib": found["peak_bytes"] / MIB,
+        "peak_mib": found["peak_bytes"] / MIB, "kernel_set": found["kernel_set"],
         "read_share": found["decode_tok_s"] * found["decode_bytes_per_token"]
         / (found["read_gb_s"] * 1e9),
     }
+
+
+def layer_operations(model):
+    """What a token's way through the layers' products takes; a multiply-add counts as two."""
+    return 2 * sum(int(tensor.n_elements) for tensor in GGUFReader(model).tensors
+                   if tensor.name.startswith("blk.") and len(tensor.shape) == 2)
+
+
+def build_int8_peak(folder):
+    """Compiles int8_peak.c; returns the program."""
+    program = str(Path(folder) / "int8_peak")
+    source = Path(__file__).resolve().parent / "int8_peak.c"
+    output_of(["gcc", "-O2", "-pthread", str(source), "-o", program])
+    return program
 
 
 def parse_llama_bench(text):
@@ -108,6 +130,11 @@ def soma_run(options, threads):
     figures = parse_soma(output_of([
         options.soma, "bench", options.model, "-p", str(PROMPT_TOKENS), "-n", str(DECODE_TOKENS),
         "-r", "1", "--threads", str(threads), "--json"]))
+    if figures["kernel_set"] != "scalar":
+        figures["int8_gop_s"] = float(output_of(
+            [options.int8_peak, figures["kernel_set"], str(threads)]))
+        figures["int8_share"] = (figures["prefill"] * options.layer_operations
+                                 / (figures["int8_gop_s"] * 1e9))
     figures["first_token_ms"] = 1000 * first_byte_seconds([
         options.soma, "generate", options.model, "-p", PROMPT, "--raw", "-n", "1", "--temp", "0",
         "--threads", str(threads)])
@@ -164,6 +191,8 @@ ROWS = [  # name, key, digits
     ("load, s", "load_s", 3),
     ("read bandwidth, GB/s", "read_gb_s", 1),
     ("decode's share of it", "read_share", 2),
+    ("integer peak, Gop/s", "int8_gop_s", 0),
+    ("prefill's share of it", "int8_share", 2),
     ("peak memory, MiB", "peak_mib", 0),
 ]
 
@@ -171,8 +200,10 @@ ROWS = [  # name, key, digits
 def table_rows(threads, pairs):
     """Markdown rows of one thread count; a ratio is soma ÷ peer, taken pair by pair."""
     for name, key, digits in ROWS:
-        soma = [s[key] for s, _ in pairs]
-        both = [(s[key], p[key]) for s, p in pairs if key in p]
+        soma = [s[key] for s, _ in pairs if key in s]
+        if not soma:
+            continue
+        both = [(s[key], p[key]) for s, p in pairs if key in s and key in p]
         peer = spread([p for _, p in both], digits) if both else "–"
         ratio = spread([s / p for s, p in both], 2) if both else "–"
         yield f"| {name} | {threads} | {spread(soma, digits)} | {peer} | {ratio} |"
@@ -193,12 +224,16 @@ def main():
     if options.peer_bench and not options.peer_commit:
         parser.error("--peer-commit is missing: a figure of an unnamed peer is a rumour")
     lines, complete = [], True
-    for threads in map(int, options.threads.split(",")):
-        pairs, dropped = quiet_pairs(options, threads)
-        print(f"{threads} threads: {len(pairs)} pairs kept, {dropped} dropped", file=sys.stderr)
-        complete = complete and len(pairs) == options.pairs
-        if pairs:
-            lines += table_rows(threads, pairs)
+    options.layer_operations = layer_operations(options.model)
+    with tempfile.TemporaryDirectory() as folder:
+        options.int8_peak = build_int8_peak(folder)
+        for threads in map(int, options.threads.split(",")):
+            pairs, dropped = quiet_pairs(options, threads)
+            print(f"{threads} threads: {len(pairs)} pairs kept, {dropped} dropped",
+                  file=sys.stderr)
+            complete = complete and len(pairs) == options.pairs
+            if pairs:
+                lines += table_rows(threads, pairs)
     print(f"{processor()}; peer: {options.peer_commit or 'none'}; "
           f"{options.pairs} pairs a row, median [min..max]\n")
     print("| figure | threads | soma | peer | soma ÷ peer |\n|---|---|---|---|---|")

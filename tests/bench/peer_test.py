@@ -5,6 +5,7 @@ import io
 import json
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -14,7 +15,8 @@ from unittest import mock
 import peer
 
 SOMA = {"prefill_tok_s": 1000.0, "decode_tok_s": 300.0, "load_s": 0.12, "read_gb_s": 40.0,
-        "peak_bytes": 256 * peer.MIB, "decode_bytes_per_token": 100_000_000}
+        "peak_bytes": 256 * peer.MIB, "decode_bytes_per_token": 100_000_000,
+        "kernel_set": "avx2"}
 
 # What llama-bench prints, cut down to the keys around those that are read.
 LLAMA_BENCH = [
@@ -72,6 +74,20 @@ class Measuring(unittest.TestCase):
             peer.first_byte_seconds([sys.executable, "-c", ""])
 
 
+class Peak(unittest.TestCase):
+    def test_the_integer_units_are_timed_where_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = peer.build_int8_peak(folder)
+            with open("/proc/cpuinfo", encoding="utf-8") as file:
+                flags = next(line for line in file if line.startswith("flags")).split()
+            for name in ("avx2", "avx512_vnni", "amx_int8"):
+                if name in flags:
+                    self.assertGreater(float(peer.output_of([program, name, "1"])), 1)
+                else:
+                    self.assertEqual(subprocess.run([program, name, "1"]).returncode, 2)
+            self.assertEqual(subprocess.run([program, "sse9", "1"]).returncode, 2)
+
+
 class Whole(unittest.TestCase):
     """The driver over two stand-ins that write down when they ran."""
 
@@ -88,6 +104,9 @@ class Whole(unittest.TestCase):
         self.log = os.path.join(self.folder.name, "log")
 
     def run_driver(self, others):
+        peak = Path(self.folder.name, "peak")
+        peak.write_text("#!/bin/sh\necho 400\n")
+        peak.chmod(0o755)
         soma, llama = self.engine("soma", SOMA), self.engine("llama", LLAMA_BENCH)
         arguments = [
             "peer.py", soma, "model.gguf", "--peer-bench", llama, "--peer-commit", "0c1e570",
@@ -97,6 +116,8 @@ class Whole(unittest.TestCase):
         with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(out), \
                 contextlib.redirect_stderr(io.StringIO()), \
                 mock.patch.object(peer, "await_quiet", lambda options: None), \
+                mock.patch.object(peer, "layer_operations", lambda model: 200_000_000), \
+                mock.patch.object(peer, "build_int8_peak", lambda folder: str(peak)), \
                 mock.patch.object(peer, "others_while", lambda work: (work(), next(others))):
             try:
                 code = peer.main()
@@ -114,6 +135,7 @@ class Whole(unittest.TestCase):
         self.assertIn("| prefill 512, tok/s | 2 | 1000 [1000..1000] | 200 [200..200] "
                       "| 5.00 [5.00..5.00] |", out)
         self.assertIn("| decode's share of it | 2 | 0.75 [0.75..0.75] | – | – |", out)
+        self.assertIn("| prefill's share of it | 2 | 0.50 [0.50..0.50] | – | – |", out)
         self.assertIn("peer: 0c1e570", out)
 
     def test_disturbed_pairs_are_dropped(self):
