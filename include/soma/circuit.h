@@ -35,7 +35,8 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_circuit_dump(const soma_circuit* circuit, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* Text: for each rule that could cover the node with id `node` ("l3.attn.q"), whether it won or why
- * it lost. `options` is of kind "plan". SOMA_INVALID_ARGUMENT if there is no such node.
+ * it lost. `options` is of kind "plan". SOMA_NOT_FOUND ("circuit.node") if there is no
+ * such node.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_circuit_explain(const soma_circuit* circuit, const soma_options* options, const char* node,

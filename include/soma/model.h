@@ -50,8 +50,9 @@ enum {
   SOMA_TEXT_BEGIN = 2    /* tokenize: first the begin token, if the file asks for one */
 };
 
-/* Text to token ids: a blob of int32_t, size / 4 of them. Cost: linear in the text. Safe for text
- * from outside without SOMA_TEXT_SPECIAL. SOMA_RESOURCE_EXHAUSTED ("tokenizer.limit") when
+/* Text to token ids: a blob of int32_t, size / 4 of them. Cost: linear in the text. With
+ * SOMA_TEXT_SPECIAL whoever wrote the text can open and close turns: for text from outside leave it
+ * out, or use soma_model_chat_tokens. SOMA_RESOURCE_EXHAUSTED ("tokenizer.limit") when
  * splitting a text takes too many steps.
  * @since 1.0  @own out  @threads any  @blocks no  @null text error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
@@ -75,12 +76,23 @@ soma_model_piece(const soma_model* model, int32_t token, uint64_t flags, soma_bl
  * @since 1.0  @own none  @threads any  @blocks no  @null model */
 SOMA_API int32_t SOMA_CALL soma_model_ends(const soma_model* model, int32_t token) SOMA_NOEXCEPT;
 
-/* The prompt of a conversation in the model's own template, ready for soma_model_tokenize with
- * SOMA_TEXT_SPECIAL. Message i has the role roles[i] ("system", "user", "assistant") and the
- * content contents[i]; `role_lengths` and `content_lengths` may be NULL when all texts end with a
- * NUL. The family's default system turn comes first if there is none; the last line opens the
- * assistant's turn. SOMA_UNIMPLEMENTED ("template.unsupported") if the file's template is of no
- * known family.
+/* A conversation as token ids in the model's own template: all of a prompt, as
+ * soma_sequence_generate takes it. Message i has the role roles[i] ("system", "user", "assistant")
+ * and the content contents[i]; `role_lengths` and `content_lengths` may be NULL when all texts end
+ * with a NUL. The family's default system turn comes before messages that have none; the last line
+ * opens the assistant's turn. What a content says is ordinary text, even if it spells a control
+ * token, so it can't open a turn of its own. SOMA_INVALID_ARGUMENT ("chat.role") for another role;
+ * SOMA_UNIMPLEMENTED ("template.unsupported") if the file's template is of no known family.
+ * @since 1.0  @own out  @threads any  @blocks no
+ * @null roles role_lengths contents content_lengths error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_model_chat_tokens(const soma_model* model, const char* const* roles,
+                       const size_t* role_lengths, const char* const* contents,
+                       const size_t* content_lengths, size_t count, soma_blob** out,
+                       soma_error** error) SOMA_NOEXCEPT;
+
+/* The same as text, for looking at it. As tokens (soma_model_tokenize with SOMA_TEXT_SPECIAL) it is
+ * the same prompt only if no content spells a control token.
  * @since 1.0  @own out  @threads any  @blocks no
  * @null roles role_lengths contents content_lengths error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL

@@ -1,10 +1,10 @@
 /* Sequences: tokens that run on a session, with what attention remembers of them.
  *
  * A sequence starts empty and grows by prefill (many tokens), decode (one) or generate (a loop).
- * The last of these leaves logits, from which sample chooses a token or which logits hands out. One
- * call at a time: a sequence that is in a call refuses others with SOMA_FAILED_PRECONDITION
- * ("object.busy"), also from that call's own callbacks. Different sequences of a session may be
- * used by different threads; their steps take turns.
+ * Each leaves the logits of its last step, from which sample chooses a token and which logits
+ * hands out. One call at a time: a sequence that is in a call refuses others with
+ * SOMA_FAILED_PRECONDITION ("object.busy"), also from that call's own callbacks. Different
+ * sequences of a session may be used by different threads; their steps take turns.
  */
 #ifndef SOMA_SEQUENCE_H
 #define SOMA_SEQUENCE_H

@@ -1,5 +1,6 @@
 // libsoma for C++17: soma.h with owners in place of references, exceptions in place of codes, and
-// containers in place of pointers. It adds nothing else; soma.h is the manual.
+// containers in place of pointers. It adds nothing; soma.h is the manual, and for what is not
+// wrapped here (log sink, allocator, steps of several sequences, …) get() gives the C handle.
 //
 // Header only, over soma.h alone: programs depend on the C ABI and on no C++ ABI. Objects are
 // cheap to copy (one reference more). A failing call throws soma::error. Callbacks may throw: it
@@ -11,9 +12,12 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,7 +28,7 @@ namespace soma {
 // What a soma_error says.
 class error : public std::runtime_error {
  public:
-  explicit error(soma_error* taken)
+  explicit error(const soma_error* taken)
       : std::runtime_error(soma_error_message(taken, nullptr)),
         code_(soma_error_code(taken)),
         reason_(soma_error_reason(taken, nullptr)) {
@@ -32,21 +36,28 @@ class error : public std::runtime_error {
       details_.emplace_back(soma_error_detail_key(taken, i, nullptr),
                             soma_error_detail_value(taken, i, nullptr));
     }
-    soma_error_release(taken);
+    for (std::size_t i = 0; i < soma_error_other_count(taken); ++i) {
+      others_.emplace_back(soma_error_message(soma_error_other(taken, i), nullptr));
+    }
   }
   soma_code code() const { return code_; }
   const std::string& reason() const { return reason_; }
   const std::vector<std::pair<std::string, std::string>>& details() const { return details_; }
+  // Messages of all further problems that the same call found.
+  const std::vector<std::string>& others() const { return others_; }
 
  private:
   soma_code code_;
   std::string reason_;
   std::vector<std::pair<std::string, std::string>> details_;
+  std::vector<std::string> others_;
 };
 
 namespace detail {
 
-inline void check(soma_code code, soma_error* failure) {
+inline void check(soma_code code, const soma_error* failure) {
+  const std::unique_ptr<const soma_error, decltype(&soma_error_release)> owner(failure,
+                                                                               soma_error_release);
   if (code != SOMA_OK) throw error(failure);
 }
 
@@ -92,19 +103,19 @@ template <typename Function, typename... Arguments>
 std::string text(Function function, Arguments... arguments) {
   soma_blob* blob = nullptr;
   call(function, arguments..., &blob);
-  std::string content(static_cast<const char*>(soma_blob_data(blob)), soma_blob_size(blob));
-  soma_blob_release(blob);
-  return content;
+  const std::unique_ptr<const soma_blob, decltype(&soma_blob_release)> owner(blob,
+                                                                             soma_blob_release);
+  return {static_cast<const char*>(soma_blob_data(blob)), soma_blob_size(blob)};
 }
 
 template <typename Function, typename... Arguments>
 std::vector<std::int32_t> numbers(Function function, Arguments... arguments) {
   soma_blob* blob = nullptr;
   call(function, arguments..., &blob);
+  const std::unique_ptr<const soma_blob, decltype(&soma_blob_release)> owner(blob,
+                                                                             soma_blob_release);
   const auto* first = static_cast<const std::int32_t*>(soma_blob_data(blob));
-  std::vector<std::int32_t> content(first, first + soma_blob_size(blob) / sizeof *first);
-  soma_blob_release(blob);
-  return content;
+  return {first, first + soma_blob_size(blob) / sizeof *first};
 }
 
 }  // namespace detail
@@ -115,12 +126,16 @@ class options : public detail::handle<soma_options, soma_options_retain, soma_op
   explicit options(std::string_view kind)
       : handle(made(soma_options_create, kind.data(), kind.size())) {}
 
-  options& set(std::string_view key, std::int64_t value) {
-    detail::call(soma_options_set_int, get(), key.data(), key.size(), value);
+  // Any integer type, and bool; values beyond int64_t are refused as out of range.
+  template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+  options& set(std::string_view key, T value) {
+    constexpr auto most = (std::numeric_limits<std::int64_t>::max)();
+    const bool fits = static_cast<std::uint64_t>(value) <= std::uint64_t{most} ||
+                      std::is_signed_v<T>;
+    detail::call(soma_options_set_int, get(), key.data(), key.size(),
+                 fits ? static_cast<std::int64_t>(value) : most);
     return *this;
   }
-  options& set(std::string_view key, int value) { return set(key, std::int64_t{value}); }
-  options& set(std::string_view key, bool value) { return set(key, std::int64_t{value}); }
   options& set(std::string_view key, double value) {
     detail::call(soma_options_set_double, get(), key.data(), key.size(), value);
     return *this;
@@ -209,18 +224,31 @@ class model : public detail::handle<soma_model, soma_model_retain, soma_model_re
   std::string detokenize(const std::vector<std::int32_t>& tokens, std::uint64_t flags = 0) const {
     return detail::text(soma_model_detokenize, get(), tokens.data(), tokens.size(), flags);
   }
+  // A conversation as a prompt; what a content says is ordinary text.
+  std::vector<std::int32_t> chat_tokens(const std::vector<message>& messages) const {
+    const columns of(messages);
+    return detail::numbers(soma_model_chat_tokens, get(), of.roles.data(), of.role_lengths.data(),
+                           of.contents.data(), of.content_lengths.data(), messages.size());
+  }
   std::string chat(const std::vector<message>& messages) const {
+    const columns of(messages);
+    return detail::text(soma_model_chat, get(), of.roles.data(), of.role_lengths.data(),
+                        of.contents.data(), of.content_lengths.data(), messages.size());
+  }
+
+ private:
+  struct columns {
     std::vector<const char*> roles, contents;
     std::vector<std::size_t> role_lengths, content_lengths;
-    for (const message& one : messages) {
-      roles.push_back(one.role.data());
-      role_lengths.push_back(one.role.size());
-      contents.push_back(one.content.data());
-      content_lengths.push_back(one.content.size());
+    explicit columns(const std::vector<message>& messages) {
+      for (const message& one : messages) {
+        roles.push_back(one.role.data());
+        role_lengths.push_back(one.role.size());
+        contents.push_back(one.content.data());
+        content_lengths.push_back(one.content.size());
+      }
     }
-    return detail::text(soma_model_chat, get(), roles.data(), role_lengths.data(), contents.data(),
-                        content_lengths.data(), messages.size());
-  }
+  };
 };
 
 class session : public detail::handle<soma_session, soma_session_retain, soma_session_release> {
@@ -273,10 +301,10 @@ class sequence
       soma_error_release(failure);
       std::rethrow_exception(one.thrown);
     }
+    const std::unique_ptr<const soma_blob, decltype(&soma_blob_release)> owner(blob,
+                                                                               soma_blob_release);
     detail::check(code, failure);
-    std::string result(static_cast<const char*>(soma_blob_data(blob)), soma_blob_size(blob));
-    soma_blob_release(blob);
-    return result;
+    return {static_cast<const char*>(soma_blob_data(blob)), soma_blob_size(blob)};
   }
 
  private:

@@ -26,6 +26,22 @@ Result<Message> message_argument(const char* role, size_t role_length, const cha
   return Message{role_text, content_text};
 }
 
+Result<std::vector<Message>> messages_argument(const char* const* roles,
+                                               const size_t* role_lengths,
+                                               const char* const* contents,
+                                               const size_t* content_lengths, size_t count) {
+  SOMA_TRY(check_array("roles", roles, count, sizeof *roles));
+  SOMA_TRY(check_array("contents", contents, count, sizeof *contents));
+  std::vector<Message> messages;
+  for (size_t i = 0; i < count; ++i) {
+    SOMA_ASSIGN(const Message message,
+                message_argument(roles[i], role_lengths ? role_lengths[i] : SOMA_NUL, contents[i],
+                                 content_lengths ? content_lengths[i] : SOMA_NUL));
+    messages.push_back(message);
+  }
+  return messages;
+}
+
 }  // namespace
 
 soma_code soma_model_open(const soma_runtime* runtime, const char* path, size_t path_length,
@@ -112,17 +128,22 @@ soma_code soma_model_chat(const soma_model* model, const char* const* roles,
                           const size_t* content_lengths, size_t count, soma_blob** out,
                           soma_error** error) noexcept {
   return produce(model, out, error, [&]() -> Result<Ref<soma_blob>> {
-    SOMA_TRY(check_array("roles", roles, count, sizeof *roles));
-    SOMA_TRY(check_array("contents", contents, count, sizeof *contents));
-    std::vector<Message> messages;
-    for (size_t i = 0; i < count; ++i) {
-      SOMA_ASSIGN(const Message message,
-                  message_argument(roles[i], role_lengths ? role_lengths[i] : SOMA_NUL,
-                                   contents[i], content_lengths ? content_lengths[i] : SOMA_NUL));
-      messages.push_back(message);
-    }
+    SOMA_ASSIGN(const std::vector<Message> messages,
+                messages_argument(roles, role_lengths, contents, content_lengths, count));
     SOMA_ASSIGN(std::string prompt, model->model.tokenizer().chat(messages));
     return make_blob(model->runtime, std::move(prompt));
+  });
+}
+
+soma_code soma_model_chat_tokens(const soma_model* model, const char* const* roles,
+                                 const size_t* role_lengths, const char* const* contents,
+                                 const size_t* content_lengths, size_t count, soma_blob** out,
+                                 soma_error** error) noexcept {
+  return produce(model, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_ASSIGN(const std::vector<Message> messages,
+                messages_argument(roles, role_lengths, contents, content_lengths, count));
+    SOMA_ASSIGN(const std::vector<TokenId> tokens, model->model.tokenizer().encode_chat(messages));
+    return make_blob(model->runtime, tokens);
   });
 }
 

@@ -20,6 +20,12 @@ State* state_in(u8* storage) {
   return std::launder(reinterpret_cast<State*>(storage));
 }
 
+std::string digits(std::span<const u8> digest) {
+  std::string out;
+  for (const u8 byte : digest) out += text("{:02x}", byte);
+  return out;
+}
+
 }  // namespace
 
 Digest::Digest() {
@@ -50,9 +56,14 @@ void Digest::feed(const void* data, size_t size) {
 std::string Digest::hex() {
   u8 digest[digest_bytes];
   crypto_generichash_blake2b_final(state_in(state_), digest, sizeof digest);
-  std::string out;
-  for (const u8 byte : digest) out += soma::text("{:02x}", byte);
-  return out;
+  return digits(digest);
+}
+
+std::string content_digest(std::string_view bytes) {
+  u8 digest[32];
+  crypto_generichash_blake2b(digest, sizeof digest, reinterpret_cast<const u8*>(bytes.data()),
+                             bytes.size(), nullptr, 0);
+  return digits(digest);
 }
 
 }  // namespace soma

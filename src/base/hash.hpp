@@ -21,4 +21,8 @@ class Digest {
   alignas(64) u8 state_[384];
 };
 
+// BLAKE2b-256 of the bytes as they are, 64 lowercase digits: the digest of public documents and
+// keys, which others can compute with any tool that knows BLAKE2.
+std::string content_digest(std::string_view bytes);
+
 }  // namespace soma

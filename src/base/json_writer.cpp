@@ -52,7 +52,15 @@ JsonWriter& JsonWriter::value(std::string_view text) {
 
 JsonWriter& JsonWriter::value(double number) {
   separate();
-  out_ += std::isfinite(number) ? text("{}", number) : "null";
+  std::string digits = std::isfinite(number) ? text("{}", number) : "null";
+  // Sixteen plain digits above 2^53 would read as an integer that may have been rounded, and be
+  // refused. With an exponent they are what they are: a double.
+  if (std::abs(number) > 9007199254740992.0 && digits.find_first_of("en") == std::string::npos) {
+    digits.insert(digits.size() - 15, 1, '.');
+    digits.erase(digits.find_last_not_of('0') + 1);
+    digits += "e+15";
+  }
+  out_ += digits;
   return *this;
 }
 

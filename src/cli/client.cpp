@@ -27,6 +27,7 @@ void throw_failure(soma_code code, soma_error* error) {
     failure.text = soma_code_name(code);
   } else {
     describe(error, failure.text);
+    failure.reason = soma_error_reason(error, nullptr);
   }
   soma_error_release(error);
   throw failure;

@@ -49,6 +49,7 @@ using Cancel = Handle<soma_cancel, soma_cancel_release>;
 struct Failure {
   soma_code code;
   std::string text;   // message, reason id and all further problems, a line each
+  std::string reason = {};
 };
 
 // check([&](soma_error** error) { return soma_…(…, error); });

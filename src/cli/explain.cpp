@@ -79,7 +79,8 @@ void add_explain(CLI::App& app) {
   add_engine_flags(*sub, verb->engine, false);
   sub->add_option("--stage", verb->stage, "circuit, fusion, buffers, program, or all")
       ->check(CLI::IsMember({"circuit", "fusion", "buffers", "program", "all"}));
-  sub->add_option("--mode", verb->mode, "decode or prefill");
+  sub->add_option("--mode", verb->mode,
+                  "decode, multi_seq, verify, verify_batch, draft or prefill");
   sub->add_option("--rows", verb->rows, "how many rows a step may have");
   sub->add_option("--policy", verb->policy, "fast or reference");
   sub->add_option("--why", verb->why, "a node's id: what became of the rules tried on it");

@@ -1,6 +1,7 @@
 // soma generate: a prompt in, text out as it comes, and one line of figures at the end.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -40,11 +41,10 @@ std::vector<int32_t> prompt_tokens(const GenerateVerb& verb, const Model& model,
   };
   if (!verb.system.empty()) turn("system", verb.system);
   turn("user", prompt);
-  const std::string text = blob_text([&](soma_blob** out, soma_error** error) {
-    return soma_model_chat(model, roles.data(), role_lengths.data(), contents.data(),
-                           content_lengths.data(), roles.size(), out, error);
+  return blob_tokens([&](soma_blob** out, soma_error** error) {
+    return soma_model_chat_tokens(model, roles.data(), role_lengths.data(), contents.data(),
+                                  content_lengths.data(), roles.size(), out, error);
   });
-  return tokenize(model, text, SOMA_TEXT_SPECIAL);  // the template writes its own begin token
 }
 
 int32_t on_token(void*, int32_t, const char* text, size_t length) {
@@ -70,11 +70,12 @@ void print_figures(FILE* to, const Figures& figures) {
 
 void run(const GenerateVerb& verb) {
   const std::string prompt = verb.has_prompt ? verb.prompt : read_all_of_stdin();
-  const Engine engine = make_engine(verb.engine, true);
+  const Options options = generate_options(verb.generate);
+  const Engine engine = make_engine(verb.engine, !verb.quiet);
+  if (prompt.empty()) throw CLI::RequiredError("-p PROMPT (or text on stdin)");
   const std::vector<int32_t> tokens = prompt_tokens(verb, engine.model, prompt);
   if (tokens.empty()) throw Failure{SOMA_INVALID_ARGUMENT, "the prompt is empty: give one with -p"};
   const Sequence sequence = make_sequence(engine.session);
-  const Options options = generate_options(verb.generate);
   const Json result = blob_json([&](soma_blob** out, soma_error** error) {
     return soma_sequence_generate(sequence, tokens.data(), tokens.size(), options,
                                   verb.json ? nullptr : on_token, nullptr, nullptr, engine.cancel,
@@ -88,7 +89,7 @@ void run(const GenerateVerb& verb) {
   const Figures figures = {
       engine.load_s,
       rate(static_cast<double>(tokens.size()), result.number("prefill_s")),
-      rate(static_cast<double>(generated.size()) - 1, result.number("decode_s")),
+      rate(std::max(0.0, static_cast<double>(generated.size()) - 1), result.number("decode_s")),
       static_cast<double>(peak_memory_bytes()),
       facts.number("arena_bytes"),
       facts.number("decode_launches")};
@@ -101,7 +102,7 @@ void run(const GenerateVerb& verb) {
     out.add("peak_bytes", figures.peak_bytes).add("arena_bytes", figures.arena_bytes);
     out.add("launches_per_token", figures.launches);
     std::printf("%s\n", out.print().c_str());
-    print_figures(stderr, figures);
+    if (!verb.quiet) print_figures(stderr, figures);
   } else {
     std::printf("\n");
     if (!verb.quiet) print_figures(stdout, figures);
@@ -120,7 +121,7 @@ void add_generate(CLI::App& app) {
   sub->add_flag("--raw", verb->raw, "no chat template: the prompt is continued as it stands");
   add_generate_flags(*sub, verb->generate);
   sub->add_flag("--json", verb->json, "print one JSON object instead of the text");
-  sub->add_flag("-q,--quiet", verb->quiet, "no line of figures after the text");
+  sub->add_flag("-q,--quiet", verb->quiet, "no progress, and no line of figures after the text");
   sub->callback([verb, prompt] {
     verb->has_prompt = prompt->count() > 0;
     if (!verb->has_prompt && isatty(STDIN_FILENO)) {

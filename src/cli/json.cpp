@@ -66,13 +66,21 @@ Json& Json::add(const char* key, double value) {
   return *this;
 }
 
+Json& Json::add(const char* key, bool value) {
+  made(cJSON_AddBoolToObject(root_, key, value));
+  return *this;
+}
+
 Json& Json::add(const char* key, std::string_view value) {
   made(cJSON_AddStringToObject(root_, key, std::string(value).c_str()));
   return *this;
 }
 
 Json& Json::add(const char* key, const std::vector<int32_t>& values) {
-  cJSON* array = made(cJSON_CreateIntArray(values.data(), static_cast<int>(values.size())));
+  // Of no values cJSON makes no array.
+  cJSON* array = made(values.empty()
+                          ? cJSON_CreateArray()
+                          : cJSON_CreateIntArray(values.data(), static_cast<int>(values.size())));
   cJSON_AddItemToObject(root_, key, array);
   return *this;
 }

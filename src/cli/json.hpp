@@ -26,7 +26,9 @@ class Json {
   Json object(const char* key) const;  // a copy
 
   Json& add(const char* key, double value);
+  Json& add(const char* key, bool value);
   Json& add(const char* key, std::string_view value);
+  Json& add(const char* key, const char* value) { return add(key, std::string_view(value)); }
   Json& add(const char* key, const std::vector<int32_t>& values);
   Json& add(const char* key, Json value);
 

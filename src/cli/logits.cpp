@@ -1,5 +1,9 @@
 // soma logits: the logits of every position of a token sequence, as a NumPy file.
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -69,14 +73,47 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
+// A file that takes its name only when it is whole: what stood there before a failure still does.
+// What is there and no ordinary file (a device, a pipe) is written into as it is.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& name) : name_(name), part_(name) {
+    struct stat status = {};
+    if (stat(name.c_str(), &status) != 0 || S_ISREG(status.st_mode)) part_ += ".part";
+    file_ = std::fopen(part_.c_str(), "wb");
+    if (file_ == nullptr) fail();
+  }
+  OutputFile(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    if (part_ != name_) std::remove(part_.c_str());
+  }
+  void write(const void* data, size_t bytes) {
+    if (std::fwrite(data, 1, bytes, file_) != bytes) fail();
+  }
+  void finish() {
+    if (std::fflush(file_) != 0) fail();
+    if (part_ != name_ && std::rename(part_.c_str(), name_.c_str()) != 0) fail();
+    std::fclose(std::exchange(file_, nullptr));
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw Failure{SOMA_UNAVAILABLE, "can't write '" + name_ + "': " + std::strerror(errno)};
+  }
+  std::string name_, part_;
+  FILE* file_ = nullptr;
+};
+
 void run(LogitsVerb verb) {
   const std::vector<int32_t> tokens =
       parse_tokens(verb.tokens_file.empty() ? verb.tokens : read_file(verb.tokens_file));
   if (tokens.empty()) throw CLI::ValidationError("--tokens", "no token ids given");
   if (verb.engine.context.empty()) verb.engine.context = std::to_string(tokens.size());
+  OutputFile out(verb.out);
   const Engine engine = make_engine(verb.engine, true);
   const Sequence sequence = make_sequence(engine.session);
-  std::ofstream out(verb.out, std::ios::binary | std::ios::trunc);
   // In pieces, so that memory holds the logits of a piece and not of all positions.
   const size_t piece = 256;
   for (size_t at = 0; at < tokens.size(); at += piece) {
@@ -88,13 +125,12 @@ void run(LogitsVerb verb) {
     Tensor logits;
     check([&](soma_error** error) { return soma_sequence_logits(sequence, logits.out(), error); });
     const size_t columns = static_cast<size_t>(soma_tensor_shape(logits)[1]);
-    if (at == 0) out << npy_header(tokens.size(), columns);
-    out.write(static_cast<const char*>(soma_tensor_data(logits)),
-              static_cast<std::streamsize>(count * columns * sizeof(float)));
+    const std::string header = npy_header(tokens.size(), columns);
+    if (at == 0) out.write(header.data(), header.size());
+    out.write(soma_tensor_data(logits), count * columns * sizeof(float));
   }
   clear_progress();
-  out.close();
-  if (!out) throw Failure{SOMA_UNAVAILABLE, "writing '" + verb.out + "' failed"};
+  out.finish();
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The tool: a client of soma.h like any other. Exit codes: 0 done, 1 failed and said why, 2 usage,
 // 130 cancelled.
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -16,18 +18,34 @@ int parse(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
     return cli::kDone;
   } catch (const CLI::ParseError& error) {
+    const bool has_verb = !app.get_subcommands().empty();
+    if (argc > 1 && argv[1][0] != '-' && !has_verb) {
+      std::fprintf(stderr, "soma: there is no verb '%s'; soma --help lists them\n", argv[1]);
+      return cli::kUsage;
+    }
     const int code = app.exit(error);   // prints help or the complaint
     return code == 0 ? cli::kDone : cli::kUsage;
   } catch (const cli::Failure& failure) {
     cli::clear_progress();
     std::fflush(stdout);
     std::fprintf(stderr, "soma: %s\n", failure.text.c_str());
+    // A flag's value that the library refuses is wrong usage like one that the tool refuses.
+    if (failure.reason.starts_with("option.")) return cli::kUsage;
     return failure.code == SOMA_CANCELLED ? cli::kCancelled : cli::kFailed;
   } catch (const std::exception& error) {
     cli::clear_progress();
     std::fprintf(stderr, "soma: %s\n", error.what());
     return cli::kFailed;
   }
+}
+
+// A reader of a pipe that has read enough is no news; a full disk or a closed output is.
+int output_was_lost() {
+  struct stat status = {};
+  if (fstat(STDOUT_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) {
+    std::fprintf(stderr, "soma: standard output can't be written\n");
+  }
+  return cli::kFailed;
 }
 
 }  // namespace
@@ -45,6 +63,6 @@ int main(int argc, char** argv) {
   cli::add_bench(app);
   cli::add_version(app);
   const int code = parse(app, argc, argv);
-  if (std::fflush(stdout) != 0 && code == cli::kDone) return cli::kFailed;
-  return code;
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  return lost && code == cli::kDone ? output_was_lost() : code;
 }

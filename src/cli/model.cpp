@@ -31,7 +31,7 @@ void check_model(const ModelVerb& verb) {
       [&](soma_blob** out, soma_error** error) { return soma_model_facts(model, out, error); });
   if (verb.json) {
     Json out = Json::object();
-    out.add("ok", 1).add("architecture", facts.text("architecture"));
+    out.add("ok", true).add("architecture", facts.text("architecture"));
     out.add("name", facts.text("name"));
     std::printf("%s\n", out.print().c_str());
   } else {

@@ -9,6 +9,7 @@ namespace soma {
 namespace {
 
 constexpr double seconds_of_ns = 1e-9;
+constexpr i64 reserved_max = 4096;  // tokens: a longer text grows into its memory
 constexpr size_t reserved_bytes_of_token = 6;
 
 double since(i64 start_ns) { return static_cast<double>(now_ns() - start_ns) * seconds_of_ns; }
@@ -27,9 +28,9 @@ Result<GenerateResult> generate(Sequence& sequence, std::span<const TokenId> pro
   const i64 context = state.session.facts.context;
   const i64 start_ns = now_ns();
   GenerateResult result;
-  const auto most = static_cast<size_t>(std::min(options.tokens_max, context));
-  result.tokens.reserve(most);
-  result.text.reserve(most * reserved_bytes_of_token);
+  const auto likely = static_cast<size_t>(std::min({options.tokens_max, context, reserved_max}));
+  result.tokens.reserve(likely);
+  result.text.reserve(likely * reserved_bytes_of_token);
 
   Sequence::State::Wish wish = {
       .sampling = &options.sampling, .cancel = cancel, .progress = progress};
@@ -39,6 +40,7 @@ Result<GenerateResult> generate(Sequence& sequence, std::span<const TokenId> pro
 
   TextStream stream;
   while (options.tokens_max > 0) {
+    SOMA_TRY(state.check_chosen(token));
     result.tokens.push_back(token);
     const bool ends = !options.ignore_end && tokenizer.ends_generation(token);
     const bool full = state.length() == context;

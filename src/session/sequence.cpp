@@ -6,6 +6,7 @@
 // rest go back. A block that another sequence shares is copied before the first position is
 // written into it; full blocks are never written again, so forks share them for good.
 #include <algorithm>
+#include <cmath>
 
 #include "session/state.hpp"
 
@@ -172,6 +173,13 @@ Result<TokenId> Sequence::State::step(std::span<const TokenId> added, bool last,
   return batch.logit_rows != 0 ? session.chosen[batch.logit_rows - 1] : TokenId{0};
 }
 
+Status Sequence::State::check_chosen(TokenId token) const {
+  const float logit = logits_at[(logit_rows - 1) * session.vocabulary() + token];
+  if (std::isfinite(logit)) return {};
+  return fail(Reason::logits_not_finite, "the largest logit behind {} tokens is {}: the model's "
+              "weights are damaged, or not for this architecture", length(), logit);
+}
+
 Sequence::Sequence(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Sequence::~Sequence() = default;
 
@@ -196,8 +204,10 @@ Result<TokenId> Sequence::sample(const Sampling& sampling) {
   const i64 vocabulary = state_->session.vocabulary();
   if (sampling.temperature > 0) state_->candidates.resize(static_cast<size_t>(vocabulary));
   const float* last = rows.data() + (state_->logit_rows - 1) * vocabulary;
-  return cpu::sample_token(last, vocabulary, sampling, state_->tokens, length() - 1,
-                           state_->candidates.data());
+  const TokenId token = cpu::sample_token(last, vocabulary, sampling, state_->tokens,
+                                          length() - 1, state_->candidates.data());
+  SOMA_TRY(state_->check_chosen(token));
+  return token;
 }
 
 Result<std::span<const float>> Sequence::logits() const {

@@ -68,6 +68,8 @@ struct Sequence::State {
     Session::Progress progress;
   };
   Result<TokenId> append(std::span<const TokenId> added, const Wish& wish);
+  // Of a token chosen from the last row of logits: its logit is a number, or they hold none.
+  Status check_chosen(TokenId token) const;
   void truncate(i64 to);
   void trim_blocks();           // the session's pool is held
 

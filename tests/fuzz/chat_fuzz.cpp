@@ -47,11 +47,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   for (const std::string_view text : templates) {
     const ChatFamily* family = find_chat_family(text);
     if (family == nullptr) __builtin_trap();
-    const Result<std::string> prompt = render_chat(*family, "<s>", messages);
+    const Result<ChatPrompt> prompt = render_chat(*family, "<s>", messages);
     if (!prompt.ok()) continue;
+    for (const TextRange range : prompt->contents) {
+      if (range.begin > range.end || range.end > prompt->text.size()) __builtin_trap();
+    }
     for (const Message& message : messages) {
       const bool trims = family->trims_content;
-      if (!trims && prompt->find(message.content) == std::string::npos) __builtin_trap();
+      if (!trims && prompt->text.find(message.content) == std::string::npos) __builtin_trap();
     }
   }
   return 0;

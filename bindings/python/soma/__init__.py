@@ -12,17 +12,18 @@ installed and asked for. All objects release what they hold when they are collec
 """
 
 from ._errors import (
-    Aborted, Cancelled, DeadlineExceeded, FailedPrecondition, Incompatible, Internal,
-    InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, SomaError,
-    Unavailable, Unimplemented, DataLoss,
+    Aborted, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound, Incompatible,
+    Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, SomaError,
+    Unavailable, Unimplemented,
 )
 from ._library import build_info, has, version
-from ._model import Generation, Model, Runtime, Sequence, Session, Tensor
+from ._model import Generation, Model, Runtime, Sequence, Session
+from ._tensor import Tensor
 
 __version__ = version()
 __all__ = [
-    "Aborted", "Cancelled", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "Generation",
-    "Incompatible", "Internal", "InvalidArgument", "Model", "NotFound", "OutOfRange",
+    "Aborted", "Cancelled", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "FileNotFound",
+    "Generation", "Incompatible", "Internal", "InvalidArgument", "Model", "NotFound", "OutOfRange",
     "PermissionDenied", "ResourceExhausted", "Runtime", "Sequence", "Session", "SomaError",
     "Tensor", "Unavailable", "Unimplemented", "build_info", "has", "version",
 ]

@@ -105,6 +105,7 @@ FUNCTIONS = {
     "soma_model_detokenize": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, c_uint64, c_void_p, c_void_p]),
     "soma_model_piece": (c_int32, [c_void_p, c_int32, c_uint64, c_void_p, c_void_p]),
     "soma_model_ends": (c_int32, [c_void_p, c_int32]),
+    "soma_model_chat_tokens": (c_int32, [c_void_p, POINTER(c_char_p), POINTER(c_size_t), POINTER(c_char_p), POINTER(c_size_t), c_size_t, c_void_p, c_void_p]),
     "soma_model_chat": (c_int32, [c_void_p, POINTER(c_char_p), POINTER(c_size_t), POINTER(c_char_p), POINTER(c_size_t), c_size_t, c_void_p, c_void_p]),
     "soma_model_retain": (None, [c_void_p]),
     "soma_model_release": (None, [c_void_p]),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from typing import Any
+
 
 class SomaError(Exception):
     """What went wrong: `reason` is stable ("gguf.truncated"), the message is for people."""
@@ -39,6 +42,14 @@ class DeadlineExceeded(SomaError, TimeoutError):
 class NotFound(SomaError, LookupError):
     """There is no such file or name."""
     code = 5
+
+
+class FileNotFound(NotFound, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.errno = errno.ENOENT
 
 
 class PermissionDenied(SomaError, PermissionError):
@@ -92,3 +103,9 @@ class Incompatible(SomaError):
 
 
 BY_CODE = {kind.code: kind for kind in SomaError.__subclasses__()}
+BY_REASON = {"file.not_found": FileNotFound}
+
+
+def kind_of(code: int, reason: str) -> type[SomaError]:
+    """The class of a failure."""
+    return BY_REASON.get(reason) or BY_CODE.get(code, SomaError)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _api
-from ._errors import BY_CODE, SomaError
+from ._errors import SomaError, kind_of
 
 NUL = ctypes.c_size_t(-1).value
 
@@ -42,15 +42,15 @@ lib = _load()
 
 
 def _error(pointer: Any, owned: bool) -> SomaError:
-    kind = BY_CODE.get(lib.soma_error_code(pointer), SomaError)
     text = lambda raw: raw.decode("utf-8", "replace")
     details = [(text(lib.soma_error_detail_key(pointer, i, None)),
                 text(lib.soma_error_detail_value(pointer, i, None)))
                for i in range(lib.soma_error_detail_count(pointer))]
     others = [_error(lib.soma_error_other(pointer, i), False)
               for i in range(lib.soma_error_other_count(pointer))]
-    error = kind(text(lib.soma_error_message(pointer, None)),
-                 text(lib.soma_error_reason(pointer, None)), details, others)
+    reason = text(lib.soma_error_reason(pointer, None))
+    error = kind_of(lib.soma_error_code(pointer), reason)(
+        text(lib.soma_error_message(pointer, None)), reason, details, others)
     if owned:
         lib.soma_error_release(pointer)
     return error
@@ -121,6 +121,12 @@ class Options(Handle):
                 continue
             text = str(value).lower() if isinstance(value, bool) else str(value)
             call(lib.soma_options_parse, self._raw, *utf8(key), *utf8(text))
+
+    def integer(self, key: str) -> int:
+        """The value of an integer or a switch: as given, else its default."""
+        value = ctypes.c_int64()
+        call(lib.soma_options_get_int, self._raw, *utf8(key), ctypes.byref(value))
+        return value.value
 
 
 def version() -> str:

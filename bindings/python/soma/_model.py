@@ -1,67 +1,55 @@
-"""Models, sessions, sequences, and the tensors that come out of them."""
+"""Models, sessions, and the sequences that run on them."""
 
 from __future__ import annotations
 
 import codecs
 import ctypes
+import operator
+import os
+import threading
+from array import array
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence as Items
+from typing import Any, Callable, Iterable, Iterator, Sequence as Items
 
 from . import _api
-from ._errors import Aborted, Cancelled
+from ._errors import OutOfRange
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
+from ._tensor import Tensor
+from ._watch import Watch
+
+LEAST, MOST = -2**63, 2**63 - 1
 
 
+def _ids(tokens: Iterable[int]) -> tuple[Any, int]:
+    """Token ids as the two arguments they take; ctypes alone would cut them to 32 bits."""
+    if isinstance(tokens, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"token ids are integers, got {type(tokens).__name__}")
+    ids = [operator.index(token) for token in tokens]
+    try:
+        packed = array("i", ids)
+    except OverflowError:
+        wrong = next(index for index, token in enumerate(ids) if not -2**31 <= token < 2**31)
+        raise OutOfRange(f"token {ids[wrong]} at index {wrong} is in no vocabulary",
+                         "tokenizer.token") from None
+    return (ctypes.c_int32 * len(ids)).from_buffer(packed), len(ids)
 
-def _ids(tokens: Items[int]) -> tuple[Any, int]:
-    return (ctypes.c_int32 * len(tokens))(*tokens), len(tokens)
+
+def _id(token: int) -> int:
+    return _ids([token])[0][0]
 
 
 def _from_blob(raw: bytes) -> list[int]:
     return list(memoryview(raw).cast("i")) if raw else []
 
 
-class _Watch:
-    """A cancel object for one call: lets Ctrl-C and failing callbacks stop it at once.
-
-    ctypes prints an exception of a callback and goes on, so callbacks keep theirs here, answer
-    "stop", and the call site raises it.
-    """
-
-    def __init__(self, runtime: "Runtime", progress: Callable[[str, int, int], None] | None,
-                 timeout_s: float | None) -> None:
-        self.raised: BaseException | None = None
-        self.raw = make(lib.soma_cancel_create, runtime._raw)
-        if timeout_s is not None:
-            call(lib.soma_cancel_set_deadline, self.raw, int(timeout_s * 1e9))
-
-        def tick(_user: Any, phase: bytes, length: int, done: int, total: int) -> int:
-            def body() -> int:
-                if progress is not None:
-                    progress(ctypes.string_at(phase, length).decode(), done, total)
-                return _api.SOMA_CONTINUE
-            return self.guarded(body)
-
-        self._tick = _api.soma_tick_fn(tick)
-        call(lib.soma_cancel_set_tick, self.raw, self._tick, None, _api.soma_destroy_fn())
-
-    def guarded(self, body: Callable[[], int]) -> int:
-        # An exception that arrives between two lines of Python is raised in here as well.
-        try:
-            return body() if self.raised is None else _api.SOMA_STOP
-        except BaseException as problem:  # noqa: B902 - KeyboardInterrupt must get through
-            self.raised = problem
-            return 0
-
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except (Cancelled, Aborted):
-            # Only the callbacks stop a call in these ways. If none of them kept an exception, it
-            # was raised in ctypes' own frames before `guarded` began: an interrupt.
-            raise self.raised or KeyboardInterrupt from None
-        finally:
-            lib.soma_cancel_release(self.raw)
+def _turns(messages: Items[dict[str, str]]) -> tuple[Any, ...]:
+    """The arguments of the chat functions: roles, their lengths, contents, their lengths, count."""
+    count = len(messages)
+    columns: list[Any] = []
+    for key in ("role", "content"):
+        raw = [message[key].encode() for message in messages]
+        columns += [(ctypes.c_char_p * count)(*raw), (ctypes.c_size_t * count)(*map(len, raw))]
+    return *columns, count
 
 
 class Runtime(Handle):
@@ -76,30 +64,6 @@ class Runtime(Handle):
     @property
     def facts(self) -> dict[str, Any]:
         return facts(lib.soma_runtime_facts, self._raw)
-
-
-class Tensor(Handle):
-    """Numbers that the library made; NumPy and DLPack see them without a copy, read-only."""
-
-    _release = "soma_tensor_release"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        dims = lib.soma_tensor_shape(self._raw)
-        return tuple(dims[i] for i in range(lib.soma_tensor_rank(self._raw)))
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        kinds = {_api.SOMA_DTYPE_F32: "<f4", _api.SOMA_DTYPE_I32: "<i4"}
-        return {"version": 3, "shape": self.shape,
-                "typestr": kinds[lib.soma_tensor_dtype(self._raw)],
-                "data": (lib.soma_tensor_data(self._raw), True)}
-
-    def numpy(self) -> Any:
-        """A read-only NumPy array over the same memory, which it keeps alive."""
-        import numpy
-
-        return numpy.asarray(self)
 
 
 @dataclass(frozen=True)
@@ -119,22 +83,27 @@ class Model(Handle):
     """A model file, opened and checked; a session is made when it is first needed.
 
     load: "map" or "read"; the other options are those of Session. `runtime` may be shared by
-    models. `progress(phase, done, total)` is called while opening and packing.
+    models. `progress(phase, done, total)` is called while opening and packing; returning False
+    stops, with Cancelled.
     """
 
     _release = "soma_model_release"
 
-    def __init__(self, path: str, *, runtime: Runtime | None = None, load: str | None = None,
-                 progress: Callable[[str, int, int], None] | None = None,
+    def __init__(self, path: str | os.PathLike[str], *, runtime: Runtime | None = None,
+                 load: str | None = None,
+                 progress: Callable[[str, int, int], Any] | None = None,
                  **session_options: Any) -> None:
+        name = os.fsencode(path)
+        settings = Options("model", {"load": load})
+        Options("session", session_options)  # what is wrong with them is wrong now
         self.runtime = runtime or Runtime()
         self._session_options = session_options
         self._progress = progress
         self._session: Session | None = None
-        settings = Options("model", {"load": load})
-        watch = _Watch(self.runtime, progress, None)
-        super().__init__(watch.run(make, lib.soma_model_open, self.runtime._raw, *utf8(str(path)),
-                                   settings._raw, watch.raw))
+        self._session_lock = threading.RLock()  # a progress function may ask for the session
+        keep = super().__init__
+        Watch(self.runtime, progress=progress).run(lambda cancel: keep(make(
+            lib.soma_model_open, self.runtime._raw, name, len(name), settings._raw, cancel)))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -143,34 +112,34 @@ class Model(Handle):
     @property
     def session(self) -> "Session":
         """The model's own session, made with the options given to Model."""
-        if self._session is None:
-            self._session = Session(self, progress=self._progress, **self._session_options)
-        return self._session
+        with self._session_lock:
+            if self._session is None:
+                self._session = Session(self, progress=self._progress, **self._session_options)
+            return self._session
 
     def tokenize(self, text: str, *, special: bool = True, begin: bool = False) -> list[int]:
         flags = _api.SOMA_TEXT_SPECIAL * special | _api.SOMA_TEXT_BEGIN * begin
         return _from_blob(blob(lib.soma_model_tokenize, self._raw, *utf8(text), flags))
 
-    def detokenize(self, tokens: Items[int], *, special: bool = False) -> str:
+    def detokenize(self, tokens: Iterable[int], *, special: bool = False) -> str:
         return blob(lib.soma_model_detokenize, self._raw, *_ids(tokens),
                     _api.SOMA_TEXT_SPECIAL * special).decode()
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
-        return blob(lib.soma_model_piece, self._raw, token, _api.SOMA_TEXT_SPECIAL * special)
+        return blob(lib.soma_model_piece, self._raw, _id(token), _api.SOMA_TEXT_SPECIAL * special)
 
     def ends(self, token: int) -> bool:
-        return lib.soma_model_ends(self._raw, token) == 1
+        return lib.soma_model_ends(self._raw, _id(token)) == 1
 
     def chat(self, messages: Items[dict[str, str]]) -> str:
-        """The prompt of a conversation ({"role", "content"}) in the model's own template."""
-        count = len(messages)
-        texts, lengths = [], []
-        for key in ("role", "content"):
-            raw = [message[key].encode() for message in messages]
-            texts.append((ctypes.c_char_p * count)(*raw))
-            lengths.append((ctypes.c_size_t * count)(*map(len, raw)))
-        return blob(lib.soma_model_chat, self._raw, texts[0], lengths[0], texts[1], lengths[1],
-                    count).decode()
+        """The prompt of a conversation ({"role", "content"}) in the model's own template, as text
+        to look at: `chat_tokens` is what to run."""
+        return blob(lib.soma_model_chat, self._raw, *_turns(messages)).decode()
+
+    def chat_tokens(self, messages: Items[dict[str, str]]) -> list[int]:
+        """The prompt of a conversation as token ids. What a content says is ordinary text, even if
+        it spells a control token: it can't open a turn of its own."""
+        return _from_blob(blob(lib.soma_model_chat_tokens, self._raw, *_turns(messages)))
 
     def prompt_tokens(self, prompt: Any, *, raw: bool = False) -> list[int]:
         """Token ids of a prompt: a text (one user turn, or with `raw` continued as it stands), a
@@ -178,10 +147,13 @@ class Model(Handle):
         if isinstance(prompt, str):
             if raw:
                 return self.tokenize(prompt, begin=True)
-            return self.tokenize(self.chat([{"role": "user", "content": prompt}]))
+            return self.chat_tokens([{"role": "user", "content": prompt}])
+        if isinstance(prompt, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a prompt is a str, a conversation or token ids, got "
+                            f"{type(prompt).__name__}: decode it first")
         prompt = list(prompt)
         if prompt and isinstance(prompt[0], dict):
-            return self.tokenize(self.chat(prompt))
+            return self.chat_tokens(prompt)
         return prompt
 
     def generate(self, prompt: Any, *, raw: bool = False,
@@ -193,27 +165,32 @@ class Model(Handle):
         return Sequence(self.session).generate(self.prompt_tokens(prompt, raw=raw), on_text=on_text,
                                                timeout_s=timeout_s, **options)
 
-    def stream(self, prompt: Any, *, raw: bool = False, tokens: int = 256,
-               **options: Any) -> Iterator[str]:
-        """Continues a prompt piece by piece, in the pace of the one who iterates."""
+    def stream(self, prompt: Any, *, raw: bool = False, **options: Any) -> Iterator[str]:
+        """Continues a prompt piece by piece, in the pace of the one who iterates. The options are
+        those of generate; they are checked, and the prompt is run, before this returns."""
+        settings = Options("generate", options)
         sequence = Sequence(self.session)
         sequence.prefill(self.prompt_tokens(prompt, raw=raw))
+        return self._pieces(sequence, settings)
+
+    def _pieces(self, sequence: "Sequence", settings: Options) -> Iterator[str]:
+        """The loop of generate: the last token is chosen, but not run."""
+        left = settings.integer("tokens")
+        ignore_end = settings.integer("ignore_end") == 1
+        context = sequence._session.context
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        for _ in range(tokens):
-            token = sequence.sample(**options)
-            if self.ends(token) and not options.get("ignore_end"):
-                break
-            text = decoder.decode(self.piece(token))
+        while left > 0:
+            token = sequence._sample(settings)
+            left -= 1
+            if len(sequence) == context or (self.ends(token) and not ignore_end):
+                left = 0
+            text = decoder.decode(self.piece(token), left == 0)
             if text:
                 yield text
-            if len(sequence) == self.session.context:
-                break
-            sequence.decode(token)
-        rest = decoder.decode(b"", True)
-        if rest:
-            yield rest
+            if left > 0:
+                sequence.decode(token)
 
-    def logits(self, tokens: Items[int]) -> Any:
+    def logits(self, tokens: Iterable[int]) -> Any:
         """Logits of every position, a NumPy array [positions, vocabulary] without a copy."""
         sequence = Sequence(self.session)
         sequence.prefill(tokens, all_logits=True)
@@ -225,13 +202,13 @@ class Session(Handle):
 
     _release = "soma_session_release"
 
-    def __init__(self, model: Model, *, progress: Callable[[str, int, int], None] | None = None,
+    def __init__(self, model: Model, *, progress: Callable[[str, int, int], Any] | None = None,
                  **options: Any) -> None:
         self.runtime = model.runtime
         settings = Options("session", options)
-        watch = _Watch(self.runtime, progress, None)
-        super().__init__(watch.run(make, lib.soma_session_create, model._raw, settings._raw,
-                                   watch.raw))
+        keep = super().__init__
+        Watch(self.runtime, progress=progress).run(lambda cancel: keep(make(
+            lib.soma_session_create, model._raw, settings._raw, cancel)))
         self.context: int = self.facts["context"]
 
     @property
@@ -240,7 +217,7 @@ class Session(Handle):
 
 
 class Sequence(Handle):
-    """Tokens that run on a session. One call at a time."""
+    """Tokens that run on a session. One call at a time. Empty or not, it is true."""
 
     _release = "soma_sequence_release"
 
@@ -251,15 +228,19 @@ class Sequence(Handle):
     def __len__(self) -> int:
         return lib.soma_sequence_length(self._raw)
 
+    def __bool__(self) -> bool:
+        return True
+
     @property
     def tokens(self) -> list[int]:
         return _from_blob(blob(lib.soma_sequence_tokens, self._raw))
 
-    def prefill(self, tokens: Items[int], *, all_logits: bool = False,
+    def prefill(self, tokens: Iterable[int], *, all_logits: bool = False,
                 timeout_s: float | None = None) -> None:
-        watch = _Watch(self._session.runtime, None, timeout_s)
+        ids = _ids(tokens)
         which = _api.SOMA_LOGITS_ALL if all_logits else _api.SOMA_LOGITS_LAST
-        watch.run(call, lib.soma_sequence_prefill, self._raw, *_ids(tokens), which, watch.raw)
+        Watch(self._session.runtime, timeout_s=timeout_s).run(lambda cancel: call(
+            lib.soma_sequence_prefill, self._raw, *ids, which, cancel))
 
     def decode(self, token: int) -> None:
         """Appends one token and computes its logits. A step is short: nothing cancels it."""
@@ -267,7 +248,9 @@ class Sequence(Handle):
         call(lib.soma_sequence_decode, one, *_ids([token]), None)
 
     def sample(self, **options: Any) -> int:
-        settings = Options("generate", options)
+        return self._sample(Options("generate", options))
+
+    def _sample(self, settings: Options) -> int:
         token = ctypes.c_int32()
         call(lib.soma_sequence_sample, self._raw, settings._raw, ctypes.byref(token))
         return token.value
@@ -276,17 +259,21 @@ class Sequence(Handle):
         return Tensor(make(lib.soma_sequence_logits, self._raw))
 
     def truncate(self, length: int) -> None:
+        # ctypes would cut an integer of more bits; this one the library refuses.
+        length = max(LEAST, min(operator.index(length), MOST))
         call(lib.soma_sequence_truncate, self._raw, length)
 
     def fork(self) -> "Sequence":
         return Sequence(self._session, make(lib.soma_sequence_fork, self._raw))
 
-    def generate(self, prompt: Items[int], *, on_text: Callable[[str], Any] | None = None,
+    def generate(self, prompt: Iterable[int], *, on_text: Callable[[str], Any] | None = None,
                  timeout_s: float | None = None, **options: Any) -> Generation:
+        prompt = list(prompt)
+        ids = _ids(prompt)
         settings = Options("generate", options)
-        watch = _Watch(self._session.runtime, None, timeout_s)
+        watch = Watch(self._session.runtime, timeout_s=timeout_s)
 
-        def token_came(_user: Any, _token: int, text: bytes, length: int) -> int:
+        def token_came(_user: Any, _token: int, text: int, length: int) -> int:
             def body() -> int:
                 if on_text is not None and length:
                     if on_text(ctypes.string_at(text, length).decode()) is False:
@@ -294,10 +281,8 @@ class Sequence(Handle):
                 return _api.SOMA_CONTINUE
             return watch.guarded(body)
 
-        result = watch.run(facts, lib.soma_sequence_generate, self._raw, *_ids(prompt),
-                           settings._raw, _api.soma_token_fn(token_came), None,
-                           _api.soma_destroy_fn(), watch.raw)
-        if watch.raised is not None:
-            raise watch.raised
-        return Generation(result["text"], result["tokens"], result["finish"], list(prompt),
+        result = watch.run(lambda cancel: facts(
+            lib.soma_sequence_generate, self._raw, *ids, settings._raw,
+            _api.soma_token_fn(token_came), None, _api.soma_destroy_fn(), cancel))
+        return Generation(result["text"], result["tokens"], result["finish"], prompt,
                           result["prefill_s"], result["decode_s"], result["first_token_s"])

@@ -14,7 +14,7 @@ std::optional<std::vector<const Node*>> assign_members(const Circuit& circuit, c
                                                        const Emitter& emitter) {
   std::vector<const Node*> members;
   size_t next = 0;
-  for (const Member& member : emitter.members) {
+  for (const GroupMember& member : emitter.members) {
     const Node* node = next < group.nodes.size() ? &circuit.nodes[group.nodes[next]] : nullptr;
     const bool fits = node != nullptr && node->op == member.op;
     if (!fits && !member.optional) return std::nullopt;
@@ -93,7 +93,7 @@ class Compiler {
 
   static std::string ops_of(const Emitter& emitter) {
     std::string out;
-    for (const Member& member : emitter.members) {
+    for (const GroupMember& member : emitter.members) {
       out += text("{}{}{}", out.empty() ? "" : " ", op_info(member.op).name,
                   member.optional ? "?" : "");
     }

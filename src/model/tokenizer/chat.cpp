@@ -115,9 +115,10 @@ std::string chat_family_names() {
   return names;
 }
 
-Result<std::string> render_chat(const ChatFamily& family, std::string_view begin_text,
-                                std::span<const Message> messages) {
-  std::string prompt;
+Result<ChatPrompt> render_chat(const ChatFamily& family, std::string_view begin_text,
+                               std::span<const Message> messages) {
+  ChatPrompt out;
+  std::string& prompt = out.text;
   const auto open = [&](std::string_view role) {
     prompt += family.before_role;
     prompt += role;
@@ -125,6 +126,7 @@ Result<std::string> render_chat(const ChatFamily& family, std::string_view begin
   };
   const auto add = [&](std::string_view role, std::string_view content) {
     open(role);
+    out.contents.push_back({prompt.size(), prompt.size() + content.size()});
     prompt += content;
     prompt += family.after_content;
   };
@@ -137,14 +139,14 @@ Result<std::string> render_chat(const ChatFamily& family, std::string_view begin
   }
   for (const Message& message : messages) {
     if (message.role != "system" && message.role != "user" && message.role != "assistant") {
-      return fail(Reason::template_unsupported,
+      return fail(Reason::chat_role,
                   "a message has the role {}; expected 'system', 'user' or 'assistant'",
                   quoted(message.role));
     }
     add(message.role, family.trims_content ? trimmed(message.content) : message.content);
   }
   open("assistant");
-  return prompt;
+  return out;
 }
 
 }  // namespace soma

@@ -25,10 +25,15 @@ struct ChatFamily {
 const ChatFamily* find_chat_family(std::string_view chat_template);
 std::string chat_family_names();  // for messages: "a, b, c"
 
+struct ChatPrompt {
+  std::string text;
+  std::vector<TextRange> contents;  // where the messages' contents lie in it, in order
+};
+
 // The prompt: every message as a turn, and the opening of the assistant's turn behind them.
 // `begin_text` is the text of the model's begin token, empty if it has none.
-// template_unsupported for a role that is not system, user or assistant.
-Result<std::string> render_chat(const ChatFamily& family, std::string_view begin_text,
+// chat_role for a role that is not system, user or assistant.
+Result<ChatPrompt> render_chat(const ChatFamily& family, std::string_view begin_text,
                                 std::span<const Message> messages);
 
 }  // namespace soma

@@ -39,6 +39,9 @@ struct Tokenizer::Tables {
 
   void add_special_texts();
   void read_ends(const gguf::File& file, Problems& problems);
+  Result<ChatPrompt> prompt_of(std::span<const Message> messages) const;
+  Result<std::vector<TokenId>> encode(std::string_view text,
+                                      std::span<const TextRange> ordinary) const;
   Status encode_plain(std::string_view text, Cutter& cutter, Merger& merger,
                       std::vector<std::string_view>& pieces, std::vector<TokenId>& out) const;
 };
@@ -142,6 +145,18 @@ bool Tokenizer::ends_generation(TokenId token) const {
 // was always the one token; what must not be recognised in untrusted text is what steers the
 // model, and that is the control tokens.
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, bool special) const {
+  const TextRange all = {0, text.size()};
+  return tables_->encode(text, special ? std::span<const TextRange>() : std::span(&all, 1));
+}
+
+Result<std::vector<TokenId>> Tokenizer::encode_chat(std::span<const Message> messages) const {
+  SOMA_ASSIGN(const ChatPrompt prompt, tables_->prompt_of(messages));
+  return tables_->encode(prompt.text, prompt.contents);
+}
+
+// `ordinary`: where control tokens are not recognised, ascending.
+Result<std::vector<TokenId>> Tokenizer::Tables::encode(std::string_view text,
+                                                       std::span<const TextRange> ordinary) const {
   if (const size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
     return fail(Reason::argument_utf8, "the text is not valid UTF-8 at byte {} of {}", at,
                 text.size());
@@ -150,25 +165,28 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, bool speci
     return fail(Reason::tokenizer_limit, "the text has {} bytes; expected at most {} in one call",
                 text.size(), text_bytes_max);
   }
-  SOMA_ASSIGN(Cutter cutter, Cutter::make(tables_->pretokenizer));
-  Merger merger(tables_->vocabulary, tables_->merges);
+  SOMA_ASSIGN(Cutter cutter, Cutter::make(pretokenizer));
+  Merger merger(vocabulary, merges);
   std::vector<std::string_view> pieces;
   std::vector<TokenId> out;
-  const SpecialTexts& texts = special ? tables_->all_special : tables_->user_defined;
   size_t plain = 0;  // where the text that is not special begins
   for (size_t at = 0; at < text.size();) {
+    while (!ordinary.empty() && ordinary.front().end <= at) ordinary = ordinary.subspan(1);
+    const bool is_ordinary = !ordinary.empty() && ordinary.front().begin <= at;
+    const SpecialTexts& texts = is_ordinary ? user_defined : all_special;
+    const size_t end = is_ordinary ? ordinary.front().end : text.size();
     SpecialTexts::Match match{-1, 0};
-    if (texts.may_start(text[at])) match = texts.longest(text.substr(at));
+    if (texts.may_start(text[at])) match = texts.longest(text.substr(at, end - at));
     if (match.token < 0) {
       ++at;
       continue;
     }
-    SOMA_TRY(tables_->encode_plain(text.substr(plain, at - plain), cutter, merger, pieces, out));
+    SOMA_TRY(encode_plain(text.substr(plain, at - plain), cutter, merger, pieces, out));
     out.push_back(match.token);
     at += match.length;
     plain = at;
   }
-  SOMA_TRY(tables_->encode_plain(text.substr(plain), cutter, merger, pieces, out));
+  SOMA_TRY(encode_plain(text.substr(plain), cutter, merger, pieces, out));
   return out;
 }
 
@@ -202,19 +220,22 @@ Result<std::string> Tokenizer::piece(TokenId token, bool special) const {
 }
 
 Result<std::string> Tokenizer::chat(std::span<const Message> messages) const {
-  if (!tables_->has_template) {
+  SOMA_ASSIGN(ChatPrompt prompt, tables_->prompt_of(messages));
+  return std::move(prompt.text);
+}
+
+Result<ChatPrompt> Tokenizer::Tables::prompt_of(std::span<const Message> messages) const {
+  if (!has_template) {
     return fail(Reason::template_unsupported,
                 "the model has no chat template; give it the whole prompt as text");
   }
-  if (tables_->chat == nullptr) {
+  if (chat == nullptr) {
     return fail(Reason::template_unsupported,
                 "the model's chat template is of no family that this library knows ({}); give it "
                 "the whole prompt as text", chat_family_names());
   }
-  const TokenId begin = tables_->begin;
-  const std::string_view begin_text =
-      begin < 0 ? std::string_view() : tables_->vocabulary.bytes(begin);
-  return render_chat(*tables_->chat, begin_text, messages);
+  const std::string_view begin_text = begin < 0 ? std::string_view() : vocabulary.bytes(begin);
+  return render_chat(*chat, begin_text, messages);
 }
 
 }  // namespace soma

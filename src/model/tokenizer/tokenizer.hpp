@@ -15,6 +15,10 @@ struct Message {
   std::string_view content;
 };
 
+struct TextRange {
+  size_t begin = 0, end = 0;  // bytes
+};
+
 class Tokenizer {
  public:
   // Checks the tables against each other: sizes, types, merges that join known pieces, ids.
@@ -42,12 +46,14 @@ class Tokenizer {
   // `special`. tokenizer_token for an id outside the vocabulary.
   Result<std::string> piece(TokenId token, bool special) const;
 
-  // The prompt of a conversation in the model's own chat template, ready for `encode` with
-  // `special`; the family's default system turn is put first if there is none, and the last line
-  // opens the assistant's turn. It is all of the prompt: where the template writes the begin token,
-  // its text is there, and none is to be added. Special tokens' text in a message is not escaped.
-  // template_unsupported if the file's template is of no known family, or a role is another.
+  // The prompt of a conversation in the model's own chat template; the family's default system turn
+  // is put before messages that have none, and the last line opens the assistant's turn. It is all
+  // of the prompt: where the template writes the begin token, its text is there, and none is to be
+  // added. template_unsupported if the file's template is of no known family; chat_role.
   Result<std::string> chat(std::span<const Message> messages) const;
+  // The same as ids. What a message says is ordinary text, control tokens' texts too, so that it
+  // can't open a turn of its own; but for those, the ids are encode(chat(messages), true).
+  Result<std::vector<TokenId>> encode_chat(std::span<const Message> messages) const;
 
  private:
   struct Tables;

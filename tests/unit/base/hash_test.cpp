@@ -1,5 +1,5 @@
-// Proves that digests are BLAKE2b-128 of what is said to be fed, and that no two sequences of
-// values feed the same bytes.
+// Proves that digests are BLAKE2b-128 of what is said to be fed, that no two sequences of values
+// feed the same bytes, and that a content's digest is BLAKE2b-256 of its bytes and nothing else.
 #include "base/hash.hpp"
 
 #include <doctest/doctest.h>
@@ -28,6 +28,15 @@ TEST_CASE("a digest depends on nothing but what it was fed") {
   two.text("x");
   two.number(1);
   CHECK(one.hex() == two.hex());
+}
+
+TEST_CASE("a content's digest is BLAKE2b-256, by published vectors") {
+  CHECK(content_digest("") == "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
+  CHECK(content_digest("abc") ==
+        "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  CHECK(content_digest(all) == "39a7eb9fedc19aabc83425c6755dd90e6f9d0c804964a1f4aaeea3b9fb599835");
 }
 
 }  // namespace soma

@@ -59,14 +59,14 @@ class Emission {
   Emitted& emitted_;
 };
 
-struct Member {
+struct GroupMember {
   Op op;
   bool optional = false;
 };
 
 struct Emitter {
   std::string_view id;
-  std::span<const Member> members;  // what a group must consist of, in the pattern's order
+  std::span<const GroupMember> members;  // what a group must consist of, in the pattern's order
   void (*emit)(Emission& emission);
 };
 // nullptr if there is none of that name.

@@ -7,17 +7,17 @@ namespace {
 
 constexpr bool optional = true;
 
-constexpr Member embed[] = {{Op::Embed}};
-constexpr Member norm[] = {{Op::RmsNorm}, {Op::ActQuant, optional}};
-constexpr Member act_quant[] = {{Op::ActQuant}};
-constexpr Member linear[] = {{Op::GatherRows, optional},
+constexpr GroupMember embed[] = {{Op::Embed}};
+constexpr GroupMember norm[] = {{Op::RmsNorm}, {Op::ActQuant, optional}};
+constexpr GroupMember act_quant[] = {{Op::ActQuant}};
+constexpr GroupMember linear[] = {{Op::GatherRows, optional},
                              {Op::RmsNorm, optional},
                              {Op::ActQuant, optional},
                              {Op::Linear},
                              {Op::ResidualAdd, optional}};
-constexpr Member rope[] = {{Op::Rope}};
-constexpr Member kv_write[] = {{Op::KvWrite}};
-constexpr Member qkv_rope_kv[] = {{Op::RmsNorm, optional},
+constexpr GroupMember rope[] = {{Op::Rope}};
+constexpr GroupMember kv_write[] = {{Op::KvWrite}};
+constexpr GroupMember qkv_rope_kv[] = {{Op::RmsNorm, optional},
                                   {Op::ActQuant, optional},
                                   {Op::Linear},
                                   {Op::Linear},
@@ -25,14 +25,14 @@ constexpr Member qkv_rope_kv[] = {{Op::RmsNorm, optional},
                                   {Op::Rope},
                                   {Op::Rope},
                                   {Op::KvWrite}};
-constexpr Member attend[] = {{Op::Attend}, {Op::ActQuant, optional}};
-constexpr Member silu_mul[] = {{Op::SiluMul}};
-constexpr Member gate_up_silu[] = {
+constexpr GroupMember attend[] = {{Op::Attend}, {Op::ActQuant, optional}};
+constexpr GroupMember silu_mul[] = {{Op::SiluMul}};
+constexpr GroupMember gate_up_silu[] = {
     {Op::RmsNorm, optional}, {Op::ActQuant, optional}, {Op::Linear}, {Op::Linear},
     {Op::SiluMul},           {Op::ActQuant, optional}};
-constexpr Member residual_add[] = {{Op::ResidualAdd}};
-constexpr Member gather_rows[] = {{Op::GatherRows}};
-constexpr Member sample[] = {{Op::Sample}};
+constexpr GroupMember residual_add[] = {{Op::ResidualAdd}};
+constexpr GroupMember gather_rows[] = {{Op::GatherRows}};
+constexpr GroupMember sample[] = {{Op::Sample}};
 
 constexpr Emitter emitters[] = {
     {"embed", embed, emit_embed},
