@@ -106,7 +106,7 @@ class Level {
     for (u32 i = 0; i < graph_.nodes.size(); ++i) index.emplace(graph_.nodes[i].id, i);
     first_.assign(graph_.nodes.size() + 1, 0);
     links_.reserve(graph_.edges.size());
-    for (const Edge& edge : graph_.edges) {
+    for (const GraphEdge& edge : graph_.edges) {
       const auto from = index.find(edge.from), to = index.find(edge.to);
       const bool links = from != index.end() && to != index.end() && from != to;
       links_.push_back(links ? Link{from->second, to->second} : Link{});
@@ -137,7 +137,7 @@ class Level {
       if (region_of_[node] == nothing) region_of_[node] = outside;
       u32 body = nothing;         // a loop's entries share one region
       for (u32 i = first_[node]; i < first_[node + 1]; ++i) {
-        const Edge& edge = graph_.edges[leaving_[i]];
+        const GraphEdge& edge = graph_.edges[leaving_[i]];
         const u32 to = links_[leaving_[i]].to;
         if (!edge.capture) meet(region_of_[to], region_behind(node, edge, body));
         if (--waits_for[to] == 0) ready.push_back(to);
@@ -148,7 +148,7 @@ class Level {
     }
   }
 
-  u32 region_behind(u32 node, const Edge& edge, u32& body) {
+  u32 region_behind(u32 node, const GraphEdge& edge, u32& body) {
     if (!enters_construct(graph_.nodes[node], edge)) return region_of_[node];
     const bool is_loop = graph_.nodes[node].kind == NodeKind::Loop;
     if (is_loop && body != nothing) return body;
@@ -160,7 +160,7 @@ class Level {
     return opened;
   }
 
-  static bool enters_construct(const Node& node, const Edge& edge) {
+  static bool enters_construct(const GraphNode& node, const GraphEdge& edge) {
     if (edge.kind != EdgeKind::Control) return false;
     return node.kind == NodeKind::Loop || node.kind == NodeKind::Step ||
            node.kind == NodeKind::Branch || edge.arm || edge.label;
@@ -206,9 +206,9 @@ class Level {
 Status check_ids(const Graph& first, const Graph& second) {
   std::unordered_set<std::string_view> ids;
   ids.reserve(first.nodes.size());
-  for (const Node& node : first.nodes) ids.insert(node.id);
+  for (const GraphNode& node : first.nodes) ids.insert(node.id);
   Problems problems;
-  for (const Node& node : second.nodes) {
+  for (const GraphNode& node : second.nodes) {
     if (ids.erase(node.id) == 0) continue;
     problems.add(fail(Reason::graph_duplicate_id,
                       "node {}: both graphs have a node of that id; give one of them another",
@@ -232,7 +232,7 @@ std::string automatic_id(const Graph& graph, std::string_view name) {
   // A suffix beyond the number of nodes can't be in the way of the first free one.
   std::vector<bool> taken(graph.nodes.size() + 2);
   bool is_taken = false;
-  for (const Node& node : graph.nodes) {
+  for (const GraphNode& node : graph.nodes) {
     if (!node.id.starts_with(base)) continue;
     const std::string_view suffix = std::string_view(node.id).substr(base.size());
     is_taken = is_taken || suffix.empty();
@@ -257,11 +257,11 @@ Result<Graph> then(Graph first, Graph second) {
                 "joins between them",
                 before.sinks().size(), after.sources().size(), ties, Graph::edges_max);
   }
-  std::vector<Edge> between;
+  std::vector<GraphEdge> between;
   between.reserve(ties);
   for (const u32 sink : before.sinks()) {
     for (const u32 source : after.sources()) {
-      Edge& edge = between.emplace_back();
+      GraphEdge& edge = between.emplace_back();
       edge.from = first.nodes[sink].id;
       edge.to = second.nodes[source].id;
     }

@@ -102,7 +102,7 @@ class Reader : private Walk {
     });
   }
 
-  void read_node(JsonView json, const Place& at, Node& node) {
+  void read_node(JsonView json, const Place& at, GraphNode& node) {
     if (!is_object(json, at)) return;
     // The kind says which other keys the node may have, so it comes first.
     const u32 kinds = read_kind(json.member("kind"), {&at, "kind"}, node);
@@ -123,7 +123,7 @@ class Reader : private Walk {
   }
 
   // The kinds that the node may be of: all of them, if it does not rightly say.
-  u32 read_kind(JsonView json, const Place& at, Node& node) {
+  u32 read_kind(JsonView json, const Place& at, GraphNode& node) {
     if (!json) return kind_bit(node.kind);
     const std::optional<NodeKind> kind =
         json.is(JsonKind::Text) ? node_kind_by_name(json.text()) : std::nullopt;
@@ -141,7 +141,7 @@ class Reader : private Walk {
     return every_kind;
   }
 
-  void read_node_key(NodeKey key, JsonView json, const Place& at, Node& node) {
+  void read_node_key(NodeKey key, JsonView json, const Place& at, GraphNode& node) {
     switch (key) {
       case NodeKey::Id: read_text(json, at, node.id); break;
       case NodeKey::Kind: break;
@@ -172,7 +172,7 @@ class Reader : private Walk {
     }
   }
 
-  void read_edge(JsonView json, const Place& at, Edge& edge) {
+  void read_edge(JsonView json, const Place& at, GraphEdge& edge) {
     if (!is_object(json, at)) return;
     if (!json.member("from")) missing({&at, "from"}, "the id of a node");
     if (!json.member("to")) missing({&at, "to"}, "the id of a node");

@@ -26,15 +26,15 @@ class Writer {
  private:
   void write_body(const Graph& graph) {
     json_.key("nodes").array();
-    for (const Node& node : graph.nodes) write_node(node);
+    for (const GraphNode& node : graph.nodes) write_node(node);
     json_.close();
     if (graph.edges.empty()) return;
     json_.key("edges").array();
-    for (const Edge& edge : graph.edges) write_edge(edge);
+    for (const GraphEdge& edge : graph.edges) write_edge(edge);
     json_.close();
   }
 
-  void write_node(const Node& node) {
+  void write_node(const GraphNode& node) {
     json_.object();
     for (size_t i = 0; i < std::size(node_keys); ++i) {
       if ((node_keys[i].kinds & kind_bit(node.kind)) == 0) continue;
@@ -44,7 +44,7 @@ class Writer {
     json_.close();
   }
 
-  void write_node_key(NodeKey key, const Node& node) {
+  void write_node_key(NodeKey key, const GraphNode& node) {
     switch (key) {
       case NodeKey::Id: put(node.id); break;
       case NodeKey::Kind:
@@ -83,7 +83,7 @@ class Writer {
     }
   }
 
-  void write_edge(const Edge& edge) {
+  void write_edge(const GraphEdge& edge) {
     json_.object();
     for (size_t i = 0; i < std::size(edge_keys); ++i) {
       name_ = edge_keys[i].name;

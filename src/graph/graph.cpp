@@ -36,14 +36,14 @@ std::optional<StreamMode> stream_mode_by_name(std::string_view name) {
   return by_name<StreamMode>(stream_modes, name);
 }
 
-// Here and not in the header, since a Node owns a Graph, which the header has not defined there.
-Node::Node() = default;
-Node::Node(Node&&) noexcept = default;
-Node& Node::operator=(Node&&) noexcept = default;
-Node::~Node() = default;
+// Here and not in the header, since a node owns a Graph, which the header has not defined there.
+GraphNode::GraphNode() = default;
+GraphNode::GraphNode(GraphNode&&) noexcept = default;
+GraphNode& GraphNode::operator=(GraphNode&&) noexcept = default;
+GraphNode::~GraphNode() = default;
 
-Node Node::clone() const {
-  Node out;
+GraphNode GraphNode::clone() const {
+  GraphNode out;
   out.id = id;
   out.kind = kind;
   out.op = op;
@@ -74,14 +74,14 @@ Node Node::clone() const {
 Graph Graph::clone() const {
   Graph out;
   out.nodes.reserve(nodes.size());
-  for (const Node& node : nodes) out.nodes.push_back(node.clone());
+  for (const GraphNode& node : nodes) out.nodes.push_back(node.clone());
   out.edges = edges;
   return out;
 }
 
-const Node* Graph::find(std::string_view id) const {
+const GraphNode* Graph::find(std::string_view id) const {
   const auto at = std::find_if(nodes.begin(), nodes.end(),
-                               [id](const Node& node) { return node.id == id; });
+                               [id](const GraphNode& node) { return node.id == id; });
   return at == nodes.end() ? nullptr : &*at;
 }
 

@@ -53,11 +53,7 @@ enum class EdgeKind : u8 { Data, Control };
 
 class Graph;
 
-// Circuits are made of nodes and edges too. Without a namespace of their own, the linker would take
-// the functions of one Node for those of the other.
-inline namespace control {
-
-struct Node {
+struct GraphNode {
   std::string id;
   NodeKind kind = NodeKind::Function;
   std::string op;                 // the name that a run binds to code; empty: the id
@@ -82,24 +78,22 @@ struct Node {
   Value deployment;                        // program
   std::unique_ptr<Graph> graph;            // subgraph; none: an empty one
 
-  Node();
-  Node(Node&&) noexcept;
-  Node& operator=(Node&&) noexcept;
-  ~Node();
-  Node clone() const;             // deep: the subgraph too
+  GraphNode();
+  GraphNode(GraphNode&&) noexcept;
+  GraphNode& operator=(GraphNode&&) noexcept;
+  ~GraphNode();
+  GraphNode clone() const;        // deep: the subgraph too
 };
 
-struct Edge {
+struct GraphEdge {
   std::string from, to;           // ids
   EdgeKind kind = EdgeKind::Data;
   std::optional<std::string> arm;    // a predicate's text, or "else"
   std::optional<std::string> label;  // a text, a bool's name or a map's `branch`
   bool capture = false;           // a body or arm reads an outer value
   std::string output, input;      // ports; empty: the only one
-  bool operator==(const Edge&) const = default;
+  bool operator==(const GraphEdge&) const = default;
 };
-
-}  // namespace control
 
 class Graph {
  public:
@@ -108,14 +102,14 @@ class Graph {
   static constexpr size_t nodes_max = size_t{1} << 21;
   static constexpr size_t edges_max = size_t{1} << 23;
 
-  std::vector<Node> nodes;
-  std::vector<Edge> edges;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
 
   Graph() = default;
   Graph(Graph&&) noexcept = default;
   Graph& operator=(Graph&&) noexcept = default;
   Graph clone() const;
-  const Node* find(std::string_view id) const;  // linear; nullptr if there is none
+  const GraphNode* find(std::string_view id) const;  // linear; nullptr if there is none
 
   // ---- document_read.cpp, document_write.cpp
   // Strict JSON of version 1: document_* reasons and graph_unknown_kind, all problems at once, each

@@ -30,13 +30,13 @@ Graph graph_of(std::string_view nodes, std::string_view edges) {
     }
   };
   each_word(nodes, [&](std::string_view word) {
-    Node& node = graph.nodes.emplace_back();
+    GraphNode& node = graph.nodes.emplace_back();
     const size_t colon = std::min(word.find(':'), word.size());
     node.id = word.substr(0, colon);
     if (colon < word.size()) node.kind = node_kind_by_name(word.substr(colon + 1)).value();
   });
   each_word(edges, [&](std::string_view word) {
-    Edge& edge = graph.edges.emplace_back();
+    GraphEdge& edge = graph.edges.emplace_back();
     const size_t at = word.find_first_of(">~^");
     const size_t colon = std::min(word.find(':'), word.size());
     edge.from = word.substr(0, at);
@@ -50,13 +50,13 @@ Graph graph_of(std::string_view nodes, std::string_view edges) {
 
 std::string ids_of(const Graph& graph) {
   std::string out;
-  for (const Node& node : graph.nodes) out.append(out.empty() ? "" : " ").append(node.id);
+  for (const GraphNode& node : graph.nodes) out.append(out.empty() ? "" : " ").append(node.id);
   return out;
 }
 
 std::string edges_of(const Graph& graph) {
   std::string out;
-  for (const Edge& edge : graph.edges) {
+  for (const GraphEdge& edge : graph.edges) {
     if (!out.empty()) out += ' ';
     out += edge.from + (edge.kind == EdgeKind::Control ? "~" : edge.capture ? "^" : ">") + edge.to;
   }
@@ -67,7 +67,7 @@ std::string edges_of(const Graph& graph) {
 std::string sinks_of(const Graph& graph) {
   const Graph all = then(graph.clone(), single("END")).value();
   std::string out;
-  for (const Edge& edge : all.edges) {
+  for (const GraphEdge& edge : all.edges) {
     if (edge.to == "END") out.append(out.empty() ? "" : " ").append(edge.from);
   }
   return out;
@@ -75,7 +75,7 @@ std::string sinks_of(const Graph& graph) {
 std::string sources_of(const Graph& graph) {
   const Graph all = then(single("BEGIN"), graph.clone()).value();
   std::string out;
-  for (const Edge& edge : all.edges) {
+  for (const GraphEdge& edge : all.edges) {
     if (edge.from == "BEGIN") out.append(out.empty() ? "" : " ").append(edge.to);
   }
   return out;
@@ -313,12 +313,12 @@ TEST_CASE("10,000 random expressions of >> and | mean what the definition says")
     const Expression expression = RandomExpression(seed).of(1 + seed % 12);
     CAPTURE(expression.written);
     std::vector<std::string> nodes;
-    for (const Node& node : expression.graph.nodes) nodes.push_back(node.id);
+    for (const GraphNode& node : expression.graph.nodes) nodes.push_back(node.id);
     std::set<std::pair<std::string, std::string>> edges;
     std::string plain;
-    for (const Edge& edge : expression.graph.edges) {
+    for (const GraphEdge& edge : expression.graph.edges) {
       edges.emplace(edge.from, edge.to);
-      Edge bare;
+      GraphEdge bare;
       bare.from = edge.from;
       bare.to = edge.to;
       if (!(edge == bare)) plain += edge.from;

@@ -54,7 +54,7 @@ TEST_CASE("the manual's example is read key by key") {
   REQUIRE(graph.nodes.size() == 6);
   REQUIRE(graph.edges.size() == 3);
 
-  const Node& load = graph.nodes[0];
+  const GraphNode& load = graph.nodes[0];
   CHECK(load.id == "load");
   CHECK(load.op == "std.identity");
   REQUIRE(load.outputs.size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("the manual's example is read key by key") {
         std::vector<Dimension>{{Dimension::Kind::Symbol, 0, "batch"},
                                {Dimension::Kind::Fixed, 128, ""}});
 
-  const Node& score = graph.nodes[1];
+  const GraphNode& score = graph.nodes[1];
   CHECK(score.inputs[0].name == "in");
   CHECK(score.differentiable);
   CHECK(score.cacheable);
@@ -81,7 +81,7 @@ TEST_CASE("the manual's example is read key by key") {
   CHECK(graph.nodes[3].until == StopRule{});
   CHECK(graph.nodes[4].kind == NodeKind::Step);
   CHECK(graph.nodes[4].max_turns == 24);
-  const Node& talk = graph.nodes[5];
+  const GraphNode& talk = graph.nodes[5];
   CHECK(talk.kind == NodeKind::Program);
   CHECK(talk.model == "model.gguf");
   CHECK(talk.task == "generate");
@@ -212,7 +212,7 @@ TEST_CASE("a graph within a node has no header, or the document's own") {
             .starts_with("document.version nodes[0].graph.version: the document is of version 2, "
                          "and this libsoma reads version 1"));
   Graph without;
-  Node& node = without.nodes.emplace_back();
+  GraphNode& node = without.nodes.emplace_back();
   node.id = "a";
   node.kind = NodeKind::Subgraph;
   CHECK(without.document() == plain);

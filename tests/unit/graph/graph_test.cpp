@@ -81,8 +81,8 @@ class RandomGraph {
     }
   }
 
-  Node node(u32 depth) {
-    Node out;
+  GraphNode node(u32 depth) {
+    GraphNode out;
     out.id = word();
     out.kind = static_cast<NodeKind>(below(6));
     out.op = word();
@@ -110,8 +110,8 @@ class RandomGraph {
     return out;
   }
 
-  Edge edge() {
-    Edge out;
+  GraphEdge edge() {
+    GraphEdge out;
     out.from = word();
     out.to = word();
     out.kind = chance() ? EdgeKind::Data : EdgeKind::Control;
@@ -176,7 +176,7 @@ TEST_CASE("a copy is the whole graph, and a change of it is no change of the ori
     const std::string before = graph.document();
     Graph copy = graph.clone();
     REQUIRE(copy.document() == before);
-    for (Node& node : copy.nodes) {
+    for (GraphNode& node : copy.nodes) {
       node.id += "x";
       if (node.graph) node.graph->nodes.clear();
     }
@@ -187,7 +187,7 @@ TEST_CASE("a copy is the whole graph, and a change of it is no change of the ori
 
 TEST_CASE("what has no form in a document is left out, and the document can still be read") {
   Graph graph;
-  Node& node = graph.nodes.emplace_back();
+  GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
   node.config = Value::map({{"handle", Value::opaque(&graph, nullptr)}});
   CHECK(graph.document() == R"({"soma":"graph","version":1,"nodes":[{"id":"a"}]})");
@@ -196,7 +196,7 @@ TEST_CASE("what has no form in a document is left out, and the document can stil
 
 TEST_CASE("only what a node's kind may have is printed") {
   Graph graph;
-  Node& node = graph.nodes.emplace_back();
+  GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
   node.max_iterations = 3;
   node.max_turns = 4;
