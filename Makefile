@@ -79,6 +79,8 @@ $(KERNELS)/avx2/%.o: ISA_FLAGS := $(ISA_AVX2)
 $(KERNELS)/avx512/%.o: ISA_FLAGS := $(ISA_AVX512)
 $(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
 
+# The tool waits for the library, and CLI11 for the compiler.
+CLI_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g1)
 # Tests are compiled to build soon, not to run fast.
 TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1,-O0) -g1
 
@@ -133,7 +135,7 @@ static: $(LIB)/libsoma.a
 tool: $(if $(CLI_OBJECTS),$(OUT)/soma)
 
 # A change of compiler or flags rebuilds: every object hangs on a file that changes with them.
-FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(TEST_FLAGS) $(SHARED)
+FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(TEST_FLAGS) $(CLI_FLAGS) $(SHARED)
 ifneq ($(file < $(OUT)/flags),$(FLAGS))
   $(shell mkdir -p $(OUT))
   $(file > $(OUT)/flags,$(FLAGS))
@@ -144,28 +146,30 @@ ifneq ($(file < $(OUT)/sources),$(SOURCES))
   $(file > $(OUT)/sources,$(SOURCES))
 endif
 
-$(OUT)/obj/cli/%.o: src/cli/%.cpp $(OUT)/flags | $(CJSON)/libcjson.a
-	$(call compile,$(COMPILER) -Iinclude -Isrc -isystem $(CJSON)/include $(CXXFLAGS))
-
-# What all files include is parsed once, for the flags of src/ and for those of tests/: a third of
-# the build's time. Kernels have flags of their own and include little.
+# What all files of a kind include is parsed once: a third of the build's time. Kernels have flags of
+# their own and include little.
 define precompiled
-$(OUT)/$(1)/core.hpp.gch: $(OUT)/flags | $(CJSON)/libcjson.a
-	@mkdir -p $$(@D) && echo '#include "base/core.hpp"' > $(OUT)/$(1)/core.hpp
-	$$(call quiet,CXX,base/core.hpp) $(COMPILER) -x c++-header $(CPPFLAGS) $(CXXFLAGS) $(2) \
-	  -MMD -MP -MF $(OUT)/$(1)/core.d -MT $$@ $(OUT)/$(1)/core.hpp -o $$@
--include $(OUT)/$(1)/core.d
+$(OUT)/$(1)/first.hpp.gch: $(OUT)/flags | $(CJSON)/libcjson.a
+	@mkdir -p $$(@D) && echo '#include "$(2)"' > $(OUT)/$(1)/first.hpp
+	$$(call quiet,CXX,$(2)) $(COMPILER) -x c++-header $(CPPFLAGS) $(CXXFLAGS) $(3) \
+	  -MMD -MP -MF $(OUT)/$(1)/first.d -MT $$@ $(OUT)/$(1)/first.hpp -o $$@
+-include $(OUT)/$(1)/first.d
 endef
-$(eval $(call precompiled,obj))
-$(eval $(call precompiled,tests,$(TEST_FLAGS)))
+$(eval $(call precompiled,obj,base/core.hpp))
+$(eval $(call precompiled,tests,base/core.hpp,$(TEST_FLAGS)))
+$(eval $(call precompiled,obj/cli,CLI/CLI.hpp,$(CLI_FLAGS)))
+
+$(OUT)/obj/cli/%.o: src/cli/%.cpp $(OUT)/obj/cli/first.hpp.gch
+	$(call compile,$(COMPILER) -include $(OUT)/obj/cli/first.hpp -Iinclude -Isrc \
+	  -isystem $(CJSON)/include $(CXXFLAGS) $(CLI_FLAGS))
 
 $(KERNELS)/%.o: src/backend/cpu/kernels/%.cpp $(OUT)/flags
 	$(call compile,$(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_FLAGS))
 
-$(OUT)/obj/%.o: src/%.cpp $(OUT)/obj/core.hpp.gch | $(GENERATED)
+$(OUT)/obj/%.o: src/%.cpp $(OUT)/obj/first.hpp.gch | $(GENERATED)
 	$(call compile,$(COMPILER) $(PRECOMPILED) $(CPPFLAGS) $(CXXFLAGS))
 # The file that instantiates {fmt} configures it before anything else is read.
-PRECOMPILED := -include $(OUT)/obj/core.hpp
+PRECOMPILED := -include $(OUT)/obj/first.hpp
 $(OUT)/obj/base/format.o: PRECOMPILED :=
 
 # A table that is part of the library becomes a string literal: #include "circuit/….toml.inc".
@@ -218,8 +222,8 @@ unit-$(1): $(OUT)/tests/$(1)_test
 endef
 $(foreach unit,$(UNITS),$(eval $(call unit_rules,$(unit))))
 
-$(OUT)/tests/%.o: tests/%.cpp $(OUT)/tests/core.hpp.gch | $(GENERATED)
-	$(call compile,$(COMPILER) -include $(OUT)/tests/core.hpp $(CPPFLAGS) -Itests $(CXXFLAGS) $(TEST_FLAGS))
+$(OUT)/tests/%.o: tests/%.cpp $(OUT)/tests/first.hpp.gch | $(GENERATED)
+	$(call compile,$(COMPILER) -include $(OUT)/tests/first.hpp $(CPPFLAGS) -Itests $(CXXFLAGS) $(TEST_FLAGS))
 
 .PHONY: units unit
 units: $(UNITS:%=$(OUT)/tests/%_test)
@@ -303,19 +307,23 @@ test-stages: $(TINY)/made
 	  $(foreach script,$(TEST_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
 
 # Sanitizers run on the tiny models; tests that need the real one are doctest suites named "model".
+# Threads are sanitized where there are some.
 LEFT_OUT_asan := model
 LEFT_OUT_tsan := model,own new
-sanitized = 'build.$(1):$(build_step) CONFIG=$(1) units $(2)' \
-  $(foreach unit,$(UNITS), \
-    '$(1).$(unit)=$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude="$(LEFT_OUT_$(1))"')
+UNITS_asan := $(UNITS)
+UNITS_tsan := base value backend session
+sanitized = 'build.$(1):$(build_step) CONFIG=$(1) \
+    $(UNITS_$(1):%=$(BUILD)/$(1)/tests/%_test) $(2)' \
+  $(foreach unit,$(UNITS_$(1)), \
+    '$(1).$(unit)~$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude="$(LEFT_OUT_$(1))"')
 # The wall once more, in its sanitized library. Python brings no runtime of a sanitizer, and keeps
 # memory at its end; hostile sizes are refused by an allocator that may say no.
 ASAN_RUNTIME = $(foreach name,libclang_rt.asan-x86_64.so libstdc++.so.6, \
   $(shell clang++-$(CLANG) -print-file-name=$(name)))
 sanitized_wall = \
-  $(foreach test,lifetime fault,'asan.$(test)=SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so \
+  $(foreach test,lifetime fault wrapper,'asan.$(test)~SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so \
     SOMA_TEST_CC="clang-$(CLANG) $(SANITIZE_asan)" $(PYTHON) tests/abi/$(test)_test.py') \
-  'asan.hostile=SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so LD_PRELOAD="$(strip $(ASAN_RUNTIME))" \
+  'asan.hostile~SOMA_LIBRARY=$(BUILD)/asan/lib/libsoma.so LD_PRELOAD="$(strip $(ASAN_RUNTIME))" \
     ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 $(PYTHON) tests/abi/hostile_test.py'
 check-stages: $(TINY)/made
 	@$(SANITIZER_ENV) $(PYTHON) tests/run.py 'build:$(build_step) all' \

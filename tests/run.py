@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs the stages of a test target one after another and sums up what they say.
 
-usage: tests/run.py STAGE…    each NAME=COMMAND, or NAME:COMMAND for a step that has no tests
+usage: tests/run.py STAGE…    each NAME=COMMAND; NAME~COMMAND for one that keeps one processor busy
+                              and runs beside its neighbours of that kind; NAME:COMMAND for a step
+                              that has no tests
 
 A test stage prints its own counters: doctest's table, unittest's last lines, or a line
 "N passed, M failed" (", K skipped" may follow). A stage that fails without a counted failure is one
@@ -9,11 +11,14 @@ failure; one that passes nothing has tested nothing and is a failure too. After 
 nothing else is run. The very last line is the sum: "N passed, M failed".
 """
 
+import concurrent.futures
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 LIMIT_SECONDS = 1200
@@ -48,8 +53,8 @@ def run(command, shown):
     process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True,
                                env={**os.environ, "MAKEFLAGS": flags})
-    signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-    signal.alarm(LIMIT_SECONDS)
+    watchdog = threading.Timer(LIMIT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    watchdog.start()
     lines = []
     for line in process.stdout:
         text = line.decode("utf-8", "replace")
@@ -57,21 +62,41 @@ def run(command, shown):
         if shown:
             print(text, end="", flush=True)
     code = process.wait()
-    signal.alarm(0)
+    watchdog.cancel()
     return code, "".join(lines)
 
 
+def timed(command, shown):
+    """(exit code, output, seconds) of a command."""
+    begin = time.monotonic()
+    code, output = run(command, shown)
+    return code, output, time.monotonic() - begin
+
+
+def results(stages, loud):
+    """(name, whether it is a test, what timed() says) of each stage, in order, as they end."""
+    parsed = [re.match(r"([\w.-]+)([=:~])(.*)$", stage, re.S).groups() for stage in stages]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for beside, group in itertools.groupby(parsed, lambda stage: stage[1] == "~"):
+            group = list(group)
+            if beside:
+                print(f"== {', '.join(name for name, _, _ in group)}", flush=True)
+                done = pool.map(lambda stage: timed(stage[2], loud), group)
+                for (name, _, _), result in zip(group, done):
+                    yield name, True, result
+                continue
+            for name, kind, command in group:
+                print(f"== {name}", flush=True)
+                yield name, kind == "=", timed(command, loud or kind == ":")
+
+
 def main(stages):
+    # A shell in the background hands on that interrupts are ignored; tests interrupt children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = skipped = 0
     loud = os.environ.get("V") == "1"
     begin_all = time.monotonic()
-    for stage in stages:
-        name, kind, command = re.match(r"([\w.-]+)([=:])(.*)$", stage, re.S).groups()
-        is_test = kind == "="
-        print(f"== {name}", flush=True)
-        begin = time.monotonic()
-        code, output = run(command, loud or not is_test)
-        seconds = time.monotonic() - begin
+    for name, is_test, (code, output, seconds) in results(stages, loud):
         ok, wrong, left_out = count(output) if is_test else (0, 0, 0)
         note = f", {left_out} left out" if left_out else ""
         if code != 0 and wrong == 0:

@@ -45,15 +45,15 @@ class SequenceCall {
   Claim claim_;  // after the reference, so that it is dropped first
 };
 
-Result<Sampling> sampling_of(const Settings& settings) {
-  constexpr i64 widest = INT32_MAX;
+// The table of options keeps each within its field's range.
+Sampling sampling_of(const Settings& settings) {
   Sampling sampling;
   sampling.temperature = static_cast<float>(settings.number("temperature"));
-  sampling.top_k = static_cast<i32>(std::min(settings.integer("top_k"), widest));
+  sampling.top_k = static_cast<i32>(settings.integer("top_k"));
   sampling.top_p = static_cast<float>(settings.number("top_p"));
   sampling.min_p = static_cast<float>(settings.number("min_p"));
   sampling.repetition_penalty = static_cast<float>(settings.number("repetition_penalty"));
-  sampling.penalty_window = static_cast<i32>(std::min(settings.integer("penalty_window"), widest));
+  sampling.penalty_window = static_cast<i32>(settings.integer("penalty_window"));
   sampling.seed = static_cast<u64>(settings.integer("seed"));
   sampling.stream = static_cast<u64>(settings.integer("stream"));
   return sampling;
@@ -208,7 +208,7 @@ soma_code soma_sequence_sample(soma_sequence* sequence, const soma_options* opti
   return perform(sequence, error, [&]() -> Status {
     if (!out) return null_argument("out");
     SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Generate));
-    SOMA_ASSIGN(const Sampling sampling, sampling_of(settings));
+    const Sampling sampling = sampling_of(settings);
     SequenceCall call;
     SOMA_TRY(call.begin(sequence));
     SOMA_ASSIGN(*out, sequence->sequence->sample(sampling));
@@ -265,7 +265,7 @@ soma_code soma_sequence_generate(soma_sequence* sequence, const int32_t* tokens,
     SOMA_TRY(check_tokens(tokens, count));
     SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Generate));
     GenerateOptions wanted;
-    SOMA_ASSIGN(wanted.sampling, sampling_of(settings));
+    wanted.sampling = sampling_of(settings);
     wanted.tokens_max = settings.integer("tokens");
     wanted.ignore_end = settings.truth("ignore_end");
     SequenceCall own;

@@ -47,8 +47,9 @@ std::vector<int32_t> prompt_tokens(const GenerateVerb& verb, const Model& model,
   });
 }
 
-int32_t on_token(void*, int32_t, const char* text, size_t length) {
+int32_t on_token(void* has_text, int32_t, const char* text, size_t length) {
   clear_progress();
+  *static_cast<bool*>(has_text) = true;
   std::fwrite(text, 1, length, stdout);
   // A reader that has gone away ends the generation, not the process.
   return std::fflush(stdout) == 0 ? SOMA_CONTINUE : SOMA_STOP;
@@ -76,11 +77,15 @@ void run(const GenerateVerb& verb) {
   const std::vector<int32_t> tokens = prompt_tokens(verb, engine.model, prompt);
   if (tokens.empty()) throw Failure{SOMA_INVALID_ARGUMENT, "the prompt is empty: give one with -p"};
   const Sequence sequence = make_sequence(engine.session);
-  const Json result = blob_json([&](soma_blob** out, soma_error** error) {
-    return soma_sequence_generate(sequence, tokens.data(), tokens.size(), options,
-                                  verb.json ? nullptr : on_token, nullptr, nullptr, engine.cancel,
-                                  out, error);
-  });
+  bool has_text = false;
+  const auto generate = [&](soma_blob** out, soma_error** error) {
+    const soma_code code = soma_sequence_generate(
+        sequence, tokens.data(), tokens.size(), options, verb.json ? nullptr : on_token, &has_text,
+        nullptr, engine.cancel, out, error);
+    if (code != SOMA_OK && has_text) std::printf("\n");  // a message gets a line of its own
+    return code;
+  };
+  const Json result = blob_json(generate);
   clear_progress();
   const Json facts = blob_json([&](soma_blob** out, soma_error** error) {
     return soma_session_facts(engine.session, out, error);

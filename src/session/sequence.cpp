@@ -66,9 +66,9 @@ Status Sequence::State::check_tokens(std::span<const TokenId> added) const {
   const i64 context = session.facts.context;
   const auto count = static_cast<i64>(added.size());
   if (count > context - length()) {
-    return fail(Reason::context_full, "{} tokens don't fit behind the {} there are: a sequence of "
-                "this session holds {}; cut it, or make a session with a longer context", count,
-                length(), context);
+    return fail(Reason::context_full, "the sequence holds {} tokens and can't take {} more: "
+                "sequences of this session hold {}; cut it, or make a session with a longer "
+                "context", length(), count, context);
   }
   for (size_t i = 0; i < added.size(); ++i) {
     if (added[i] >= 0 && added[i] < session.vocabulary()) continue;

@@ -159,6 +159,7 @@ class RuleReader {
       rule_.modes = (1U << mode_count) - 1;
       return;
     }
+    const size_t before = problems_.count();
     for (const Text& name : texts("modes")) {
       const std::optional<Mode> mode = mode_by_name(name.text);
       if (!mode) {
@@ -167,7 +168,9 @@ class RuleReader {
       }
       rule_.modes |= 1U << static_cast<u32>(*mode);
     }
-    if (rule_.modes == 0) complain(rule_.line, "modes must name at least one mode");
+    if (rule_.modes == 0 && problems_.count() == before) {
+      complain(rule_.line, "modes must name at least one mode");
+    }
   }
 
   void read_rows() {

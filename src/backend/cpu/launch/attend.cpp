@@ -12,7 +12,7 @@
 namespace soma::cpu {
 
 void check_attend(const Operands& o, Checker& check) {
-  check.multiple("heads", o.heads, o.kv_heads);
+  check.multiple("heads", o.heads, o.kv_heads);  // binding saw to it that there are some
   check.at_most("heads of a KV head", o.heads / o.kv_heads, task_queries_max);
   check.equal("q", o.x.width, o.heads * o.head_dim);
   check.equal("out", o.out.width, o.x.width);

@@ -256,17 +256,17 @@ template <PackKind kind, unsigned rows>
 static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kind>& panel,
                                                  int64_t from, int64_t to, int64_t row, int column,
                                                  float* out) {
-  constexpr unsigned halves = is_nibbles(kind) ? 2 : 1;
+  constexpr unsigned parts = is_nibbles(kind) ? 2 : 1;
   const int64_t k = job.blocks * kBlock;
   const __m256i ones = _mm256_set1_epi16(1);
   const __m256i sixteens = _mm256_set1_epi16(16);
   const uint8_t* x[rows];
   const int32_t* starts[rows];
-  __m256 acc[rows][halves];
+  __m256 acc[rows][parts];
   each<rows>(SOMA_BODY(r) {
     x[r] = job.x + (row + r) * job.x_bytes;
     starts[r] = job.starts + (row + r) * job.blocks;
-    each<halves>(SOMA_BODY(c) {
+    each<parts>(SOMA_BODY(c) {
       acc[r][c] = from == 0 ? _mm256_setzero_ps()
                             : _mm256_loadu_ps(out + r * job.out_stride + column + 8 * c);
     });
@@ -278,9 +278,12 @@ static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kin
     each<rows>(SOMA_BODY(r) { q[r] = x[r] + b * kBlock; });
     const uint8_t* first = codes[0][0] + 4 * column;
     dot_lines<rows>(first, is_nibbles(kind) ? first + 32 : codes[1][0] + 4 * column, q, sums);
-    each<halves>(SOMA_BODY(c) {
+    each<parts>(SOMA_BODY(c) {
       const __m256 scale = _mm256_load_ps(panel.scale[b - from] + column + 8 * c);
-      const __m256 minimum = _mm256_load_ps(panel.minimum[b - from] + column + 8 * c);
+      __m256 minimum = scale;
+      if constexpr (has_minimum(kind)) {
+        minimum = _mm256_load_ps(panel.minimum[b - from] + column + 8 * c);
+      }
       each<rows>(SOMA_BODY(r) {
         __m256i whole = _mm256_madd_epi16(sums[r][c], is_nibbles(kind) ? ones : sixteens);
         if constexpr (!is_nibbles(kind)) {
@@ -296,7 +299,7 @@ static __attribute__((noinline)) void panel_tile(const Job& job, const Panel<kin
     });
   }
   each<rows>(SOMA_BODY(r) {
-    each<halves>(SOMA_BODY(c) {
+    each<parts>(SOMA_BODY(c) {
       _mm256_storeu_ps(out + r * job.out_stride + column + 8 * c, acc[r][c]);
     });
   });
