@@ -1,13 +1,17 @@
-// Digests, by libsodium's BLAKE2b.
+// Digests and hashes, by libsodium's BLAKE2b and SipHash.
 //
 // The functions used here neither need nor make sodium_init(): without it they take the portable
 // compression function and touch nothing outside the state they are given.
 #include "base/hash.hpp"
 
 #include <sodium/crypto_generichash_blake2b.h>
+#include <sodium/crypto_shorthash.h>
 
 #include <bit>
+#include <cstring>
 #include <new>
+
+#include "base/clock.hpp"
 
 namespace soma {
 
@@ -64,6 +68,21 @@ std::string content_digest(std::string_view bytes) {
   crypto_generichash_blake2b(digest, sizeof digest, reinterpret_cast<const u8*>(bytes.data()),
                              bytes.size(), nullptr, 0);
   return digits(digest);
+}
+
+TextHash::TextHash() {
+  static_assert(sizeof key_ == crypto_shorthash_KEYBYTES);
+  // Where the object lies and when it was made: neither is known outside of the process.
+  const u64 secrets[2] = {reinterpret_cast<std::uintptr_t>(this), static_cast<u64>(now_ns())};
+  std::memcpy(key_, secrets, sizeof key_);
+}
+
+u64 TextHash::operator()(std::string_view text) const {
+  u64 out = 0;
+  static_assert(sizeof out == crypto_shorthash_BYTES);
+  crypto_shorthash(reinterpret_cast<u8*>(&out), reinterpret_cast<const u8*>(text.data()),
+                   text.size(), key_);
+  return out;
 }
 
 }  // namespace soma

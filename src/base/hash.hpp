@@ -25,4 +25,15 @@ class Digest {
 // keys, which others can compute with any tool that knows BLAKE2.
 std::string content_digest(std::string_view bytes);
 
+// A number for each text, which others can't foresee: SipHash with a key of its own, so that nobody
+// can choose texts that collide. Differs from object to object: for tables in memory only.
+class TextHash {
+ public:
+  TextHash();
+  u64 operator()(std::string_view text) const;
+
+ private:
+  u8 key_[16];
+};
+
 }  // namespace soma

@@ -5,78 +5,16 @@
 // It does not know what becomes of it.
 #pragma once
 
-#include "base/core.hpp"
-#include "value/dtype.hpp"
-#include "value/value.hpp"
+#include "value/node.hpp"
 
 namespace soma {
-
-enum class NodeKind : u8 { Function, Step, Loop, Branch, Subgraph, Program };
-std::string_view node_kind_name(NodeKind kind);  // "function", …
-std::optional<NodeKind> node_kind_by_name(std::string_view name);
-
-struct Dimension {
-  enum class Kind : u8 { Fixed, Symbol, Unknown };
-  Kind kind = Kind::Unknown;
-  u64 size = 0;                   // Fixed
-  std::string symbol;             // Symbol: the same size wherever it stands in the graph
-  bool operator==(const Dimension&) const = default;
-};
-
-struct Port {
-  std::string name;
-  Dtype dtype = Dtype::Any;
-  std::optional<std::vector<Dimension>> shape;  // nothing: not said
-  bool required = true;           // of inputs
-  bool operator==(const Port&) const = default;
-};
-
-enum class StreamMode : u8 { None, Stateless, Stateful, Barrier };
-std::string_view stream_mode_name(StreamMode mode);  // "none", "stateless", …
-std::optional<StreamMode> stream_mode_by_name(std::string_view name);
-
-struct Target {                   // where a node runs
-  enum class Kind : u8 { Local, Tag, Worker };
-  Kind kind = Kind::Local;
-  std::string name;
-  bool operator==(const Target&) const = default;
-};
-
-struct StopRule {
-  enum class Kind : u8 { BodyTerminal, WhenSignaled, Exhaust };
-  Kind kind = Kind::BodyTerminal;
-  std::string node;               // WhenSignaled: whose value is the signal
-  bool operator==(const StopRule&) const = default;
-};
 
 enum class EdgeKind : u8 { Data, Control };
 
 class Graph;
 
-struct GraphNode {
-  std::string id;
-  NodeKind kind = NodeKind::Function;
-  std::string op;                 // the name that a run binds to code; empty: the id
-  u32 op_version = 1;
-  std::vector<Port> inputs, outputs;
-  Value config;                   // a map, or null
-  std::vector<u8> state;
-  bool cacheable = false;
-  bool deterministic = true;
-  bool differentiable = false;
-  bool waits = false;             // it may wait for another branch
-  StreamMode stream_mode = StreamMode::None;
-  std::optional<double> cost_us;
-  Target target;
-  std::string device = "cpu";     // "cpu", "cuda:N" or "meta"
-
-  std::optional<i64> max_iterations;       // loop
-  StopRule until;                          // loop
-  std::optional<std::string> carry_from;   // loop
-  std::optional<i64> max_turns;            // step
-  std::string model, task;                 // program
-  Value deployment;                        // program
-  std::unique_ptr<Graph> graph;            // subgraph; none: an empty one
+struct GraphNode : NodeSpec {
+  std::unique_ptr<Graph> graph;   // subgraph; none: an empty one
 
   GraphNode();
   GraphNode(GraphNode&&) noexcept;
@@ -101,6 +39,7 @@ class Graph {
   // compilation is built to take.
   static constexpr size_t nodes_max = size_t{1} << 21;
   static constexpr size_t edges_max = size_t{1} << 23;
+  static constexpr u32 nesting_max = 100;  // of subgraphs
 
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
@@ -109,6 +48,7 @@ class Graph {
   Graph(Graph&&) noexcept = default;
   Graph& operator=(Graph&&) noexcept = default;
   Graph clone() const;
+  u32 depth() const;              // how deep subgraphs nest; 0: there are none
   const GraphNode* find(std::string_view id) const;  // linear; nullptr if there is none
 
   // ---- document_read.cpp, document_write.cpp
@@ -116,6 +56,9 @@ class Graph {
   // naming its place ("nodes[3].inputs[0].dtype"). Lenient: unknown keys are passed over.
   enum class Reading : u8 { Strict, Lenient };
   static Result<Graph> parse(std::string_view json, Reading reading = Reading::Strict);
+  // One node as it stands in a document; and what an edge has beside its ends and its kind.
+  static Result<GraphNode> parse_node(std::string_view json);
+  static Result<GraphEdge> parse_edge_settings(std::string_view json);
   // Canonical: fixed key order, nothing that has its default, shortest numbers. parse(document())
   // gives the same document, unless something in the graph has no form in a document, which the
   // compiler's first pass refuses: an integer beyond ±2^53, an opaque value, text with a NUL.

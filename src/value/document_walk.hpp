@@ -3,9 +3,18 @@
 
 #include "base/json.hpp"
 #include "base/problems.hpp"
-#include "graph/document_keys.hpp"
 
 namespace soma::document {
+
+// Documents that share tables of keys, as a set.
+inline constexpr u32 in_graphs = 1, in_plans = 2, in_every = ~0U;
+
+// What an object may have. The order of a table of keys is the order in which they are printed.
+struct Key {
+  std::string_view name;
+  u32 kinds = ~0U;                // of nodes, as a set: which may have it
+  u32 documents = in_every;
+};
 
 // Where in a document something is: a member or an element of the place around it, which must
 // outlive it. It becomes text only for a problem, so that a walk without any makes none.
@@ -22,7 +31,13 @@ struct Place {
 // What readers of documents are made of. A value that is refused is noted, and nothing is read.
 class Walk {
  protected:
-  explicit Walk(Graph::Reading reading) : reading_(reading) {}
+  // `document` is of the set above. Unknown keys are refused if strict, and passed over otherwise.
+  Walk(u32 document, bool is_strict) : document_(document), is_strict_(is_strict) {}
+
+  // Is this a document named `name` of that version? Of another, nothing more can be said. Both
+  // keys may be missing unless they are required.
+  bool read_header(JsonView json, const Place& at, std::string_view name, i64 version,
+                   bool is_required);
 
   // Each member that `keys` know, as an Enum, which is its index there: read(key, value, place).
   // Others are refused, unless the reading is lenient.
@@ -32,10 +47,12 @@ class Walk {
     for (JsonView member = json.first(); member && !has_enough(); member = member.next()) {
       const Place place = {&at, member.key()};
       size_t index = 0;
-      while (index < keys.size() && keys[index].name != member.key()) ++index;
+      while (index < keys.size() && !(keys[index].name == member.key() && is_here(keys[index]))) {
+        ++index;
+      }
       if (index < keys.size()) {
         read(static_cast<Enum>(index), member, place);
-      } else if (reading_ == Graph::Reading::Strict) {
+      } else if (is_strict_) {
         unknown(place, what, keys);
       }
     }
@@ -52,10 +69,19 @@ class Walk {
   }
 
   bool is_object(JsonView json, const Place& at);
+  // The member of that name; nothing, and it is noted as missing, if there is none.
+  JsonView required(JsonView json, const Place& at, std::string_view name,
+                    std::string_view expected);
   void read_text(JsonView json, const Place& at, std::string& out);
   void read_bool(JsonView json, const Place& at, bool& out);
   void read_integer(JsonView json, const Place& at, i64& out);
   static std::optional<i64> integer_in(JsonView json);
+  // {"name": a text}: false, if it is no object with that key.
+  bool read_choice(JsonView json, const Place& at, std::string_view name, std::string& out);
+
+  // Counts the elements of a list against the limit of the whole document: a short text can ask for
+  // much longer records.
+  bool takes(JsonView json, const Place& at, size_t& count, size_t limit, std::string_view what);
 
   void missing(const Place& at, std::string_view expected);
   void mistyped(const Place& at, std::string_view expected, JsonView got);
@@ -65,8 +91,10 @@ class Walk {
   // Whoever has a thousand problems learns nothing from more of them, and each costs a message.
   static constexpr size_t problems_max = 1000;
   bool has_enough() const { return problems_.count() >= problems_max; }
+  bool is_here(const Key& key) const { return (key.documents & document_) != 0; }
 
-  const Graph::Reading reading_;
+  const u32 document_;
+  const bool is_strict_;
   Problems problems_;
 };
 

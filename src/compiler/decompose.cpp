@@ -1,0 +1,368 @@
+// Makes the plan: each level's series-parallel tree, with constructs where their regions belong.
+//
+// Problem: what runs at the same time follows from the shape of the graph; a join has to wait for
+// all that it reads, and nothing else. Idea: each level (the graph, a body, an arm) is an acyclic
+// graph of its own in which a construct is one node, and series_parallel.cpp finds its tree: series
+// become sequences, parallel blocks waves whose branches come in the order of their first nodes,
+// and a tangle the flat sequence of its nodes or, if asked for, a Dataflow. Where the tree has a
+// construct, its regions follow as children. Nodes enter the plan's table as they are written, so
+// that a subtree's nodes are neighbours. Must come after regions and loops. Cost: linear, and
+// sorting the branches of a wave and the nodes of a tangle. The work to be done lies on a stack of
+// our own: a plan may nest as deep as it likes.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.hpp"
+#include "compiler/passes.hpp"
+#include "compiler/series_parallel.hpp"
+
+namespace soma {
+
+namespace {
+
+using Kind = BlockTree::Kind;
+
+class Decomposer {
+ public:
+  Decomposer(const Draft& draft, const Ownership& ownership, std::span<const PlanLoop> loops,
+             bool parallelize_dag, Diagnostics& diagnostics)
+      : draft_(draft), ownership_(ownership), loops_(loops), parallelizes_(parallelize_dag),
+        diagnostics_(diagnostics) {}
+
+  Plan decompose() && {
+    place_.assign(draft_.nodes.size(), no_node);
+    plan_.nodes.reserve(draft_.nodes.size());
+    find_regions_of();
+    if (draft_.nodes.empty()) writer_.leaf(Variant::Empty);
+    else push_level(Regions::outermost, false);
+    while (!tasks_.empty()) {
+      const Task task = tasks_.back();
+      tasks_.pop_back();
+      perform(task);
+    }
+    plan_.items = std::move(writer_).take();
+    resolve_loop_nodes();
+    add_sources();
+    add_leaves();
+    return std::move(plan_);
+  }
+
+ private:
+  // A region's tree, while it is being written.
+  struct Shape {
+    BlockTree tree;
+    std::vector<u32> nodes;       // of the draft, by leaf
+    Successors graph;             // of the leaves
+    u32 unwritten = 0;            // tasks that need it
+  };
+  struct Task {
+    enum class Kind : u8 { Close, Block, Region };
+    Kind kind = Kind::Close;
+    bool in_sequence = false;     // Block: the item around it is a Sequence
+    u32 region = 0;               // Block, Region
+    u32 block = 0;                // Block
+  };
+
+  // The regions of a construct are neighbours, in the order of its entrances.
+  void find_regions_of() {
+    const std::vector<Regions::Region>& regions = ownership_.regions.regions;
+    for (u32 i = 1; i < regions.size(); ++i) regions_of_.emplace(regions[i].construct, i);
+    shapes_.resize(regions.size());
+  }
+
+  void perform(const Task& task) {
+    switch (task.kind) {
+      case Task::Kind::Close: return writer_.close();
+      case Task::Kind::Region: return push_level(task.region, false);
+      case Task::Kind::Block: break;
+    }
+    write_block(task);
+    if (--shapes_[task.region].unwritten == 0) shapes_[task.region] = {};
+  }
+
+  void push_close() { tasks_.push_back({}); }
+  void push_block(u32 region, u32 block, bool in_sequence) {
+    ++shapes_[region].unwritten;
+    tasks_.push_back({Task::Kind::Block, in_sequence, region, block});
+  }
+
+  void push_level(u32 region, bool in_sequence) {
+    const RegionLevel& level = ownership_.levels[region];
+    Shape& shape = shapes_[region];
+    const u32 count = static_cast<u32>(level.nodes.size());
+    std::vector<u32> at(count);   // in the order, by place in the level
+    shape.nodes.resize(count);
+    for (u32 i = 0; i < count; ++i) {
+      at[level.order[i]] = i;
+      shape.nodes[i] = level.nodes[level.order[i]];
+    }
+    std::vector<Successors::Pair> pairs;
+    pairs.reserve(level.graph.to.size());
+    for (u32 i = 0; i < count; ++i) {
+      for (const u32 next : level.graph.of(level.order[i])) pairs.push_back({i, at[next]});
+    }
+    shape.graph = Successors::of_pairs(count, pairs);
+    shape.tree = series_parallel_tree(shape.graph);
+    push_block(region, shape.tree.root, in_sequence);
+  }
+
+  // ---- Blocks
+
+  void write_block(const Task& task) {
+    const Shape& shape = shapes_[task.region];
+    switch (shape.tree.blocks[task.block].kind) {
+      case Kind::Leaf: return write_node(shape.nodes[task.block], task.in_sequence);
+      case Kind::Series: return write_series(task);
+      case Kind::Parallel: return write_parallel(task);
+      case Kind::Tangle: return write_tangle(task);
+    }
+  }
+
+  // A Sequence, of which the children are pushed; one within a Sequence gives them to that.
+  void open_sequence(bool in_sequence) {
+    if (in_sequence) return;
+    writer_.open(Variant::Sequence);
+    push_close();
+  }
+
+  void write_series(const Task& task) {
+    open_sequence(task.in_sequence);
+    push_children(task, children_of(task), true);
+  }
+
+  void write_parallel(const Task& task) {
+    writer_.open(Variant::Parallel);
+    push_close();
+    const std::vector<BlockTree::Block>& blocks = shapes_[task.region].tree.blocks;
+    std::vector<u32> children = children_of(task);
+    std::sort(children.begin(), children.end(),
+              [&](u32 a, u32 b) { return blocks[a].earliest < blocks[b].earliest; });
+    push_children(task, children, false);
+  }
+
+  void write_tangle(const Task& task) {
+    const std::vector<u32> leaves = leaves_of(task);
+    tell_tangle(task.region, leaves);
+    if (!parallelizes_) {
+      open_sequence(task.in_sequence);
+      push_children(task, leaves, true);
+      return;
+    }
+    writer_.open(Variant::Dataflow, no_node, static_cast<u32>(plan_.dataflows.size()));
+    push_close();
+    plan_.dataflows.push_back(dependencies(task.region, leaves));
+    push_children(task, leaves, false);
+  }
+
+  std::vector<u32> children_of(const Task& task) const {
+    std::vector<u32> out;
+    shapes_[task.region].tree.each_child(task.block, [&](u32 child) { out.push_back(child); });
+    return out;
+  }
+
+  std::vector<u32> leaves_of(const Task& task) const {
+    const BlockTree& tree = shapes_[task.region].tree;
+    std::vector<u32> out, left = {task.block};
+    while (!left.empty()) {
+      const u32 block = left.back();
+      left.pop_back();
+      if (tree.blocks[block].kind == Kind::Leaf) out.push_back(block);
+      tree.each_child(block, [&](u32 child) { left.push_back(child); });
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  // The last one first, since they are taken from the end.
+  void push_children(const Task& task, const std::vector<u32>& blocks, bool in_sequence) {
+    for (size_t i = blocks.size(); i-- > 0;) push_block(task.region, blocks[i], in_sequence);
+  }
+
+  // Of each leaf, those of the others that it follows, by their place among them.
+  std::vector<std::vector<u32>> dependencies(u32 region, const std::vector<u32>& leaves) const {
+    const Shape& shape = shapes_[region];
+    std::vector<std::vector<u32>> after(leaves.size());
+    const auto place_of = [&](u32 leaf) {
+      const auto at = std::lower_bound(leaves.begin(), leaves.end(), leaf);
+      return at != leaves.end() && *at == leaf ? static_cast<u32>(at - leaves.begin()) : no_node;
+    };
+    for (u32 i = 0; i < leaves.size(); ++i) {
+      for (const u32 next : shape.graph.of(leaves[i])) {
+        const u32 place = place_of(next);
+        if (place == no_node) continue;
+        std::vector<u32>& known = after[place];
+        if (known.empty() || known.back() != i) known.push_back(i);
+      }
+    }
+    return after;
+  }
+
+  void tell_tangle(u32 region, const std::vector<u32>& leaves) {
+    constexpr size_t shown_max = 16;
+    Diagnostic& hint = diagnostics_.info(
+        Reason::graph_not_series_parallel,
+        text("{} nodes, the first of them {}, are no nesting of sequences and waves: {}",
+             leaves.size(), quoted(draft_.nodes[shapes_[region].nodes[leaves[0]]].id),
+             parallelizes_ ? "they run as soon as what they read is there"
+                           : "they run one after the other"));
+    for (size_t i = 0; i < std::min(leaves.size(), shown_max); ++i) {
+      hint.node(draft_.nodes[shapes_[region].nodes[leaves[i]]].id);
+    }
+    if (!parallelizes_) hint.advise("the option parallelize_dag lets them overlap");
+  }
+
+  // ---- Nodes
+
+  void write_node(u32 node, bool in_sequence) {
+    const DraftNode& draft = draft_.nodes[node];
+    const u32 place = place_[node] = static_cast<u32>(plan_.nodes.size());
+    PlanNode& made = plan_.nodes.emplace_back();
+    static_cast<NodeSpec&>(made) = *draft.spec;
+    made.id = draft.id;
+    made.until = {};
+    made.max_iterations.reset();
+    made.carry_from.reset();
+    if (draft.is_branch) {
+      open_sequence(in_sequence);
+      writer_.leaf(Variant::Execute, place);
+      writer_.open(Variant::Branch, place, static_cast<u32>(plan_.branches.size()));
+      push_close();
+      push_regions(write_arms(node));
+    } else if (draft.spec->kind == NodeKind::Step) {
+      writer_.open(Variant::Step, place, static_cast<u32>(plan_.handoffs.size()));
+      plan_.handoffs.push_back(handoffs_of(node));
+      push_close();
+      push_regions(regions_of(node));
+    } else if (draft.spec->kind == NodeKind::Loop) {
+      writer_.open(Variant::Loop, place, static_cast<u32>(plan_.loops.size()));
+      plan_.loops.push_back(loops_[node]);
+      push_close();
+      push_regions(regions_of(node));
+    } else {
+      writer_.leaf(Variant::Execute, place);
+    }
+  }
+
+  // The regions of a construct, in the order of its entrances.
+  std::vector<u32> regions_of(u32 node) const {
+    const auto first = regions_of_.find(node);
+    std::vector<u32> out;
+    if (first == regions_of_.end()) return out;  // a step without hand-offs
+    const std::vector<Regions::Region>& regions = ownership_.regions.regions;
+    for (u32 at = first->second; at < regions.size() && regions[at].construct == node; ++at) {
+      out.push_back(at);
+    }
+    return out;
+  }
+
+  // The last one first, since they are taken from the end.
+  void push_regions(const std::vector<u32>& regions) {
+    for (size_t i = regions.size(); i-- > 0;) {
+      tasks_.push_back({Task::Kind::Region, false, regions[i], 0});
+    }
+  }
+
+  // entry(edge) for each edge of the graph by which a construct is entered.
+  template <typename Use>
+  void each_entry(u32 node, Use entry) const {
+    const GraphEdge* last = nullptr;
+    for (const u32 index : draft_.leaving.of(node)) {
+      const DraftEdge& edge = draft_.edges[index];
+      if (edge.link == Link::Entry && edge.edge != last) entry(*(last = edge.edge));
+    }
+  }
+
+  // Arms with their regions, in the order in which they are tried: that of the edges, but for
+  // `else`.
+  std::vector<u32> write_arms(u32 node) {
+    std::vector<Arm>& arms = plan_.branches.emplace_back();
+    each_entry(node, [&](const GraphEdge& edge) { arms.push_back(arm_of(edge).value()); });
+    std::vector<u32> regions = regions_of(node);
+    for (size_t i = 0; i + 1 < arms.size(); ++i) {
+      if (arms[i].kind() != Arm::Kind::Else) continue;
+      std::rotate(arms.begin() + static_cast<std::ptrdiff_t>(i),
+                  arms.begin() + static_cast<std::ptrdiff_t>(i + 1), arms.end());
+      std::rotate(regions.begin() + static_cast<std::ptrdiff_t>(i),
+                  regions.begin() + static_cast<std::ptrdiff_t>(i + 1), regions.end());
+      break;
+    }
+    return regions;
+  }
+
+  std::vector<std::string> handoffs_of(u32 node) const {
+    std::vector<std::string> targets;
+    each_entry(node, [&](const GraphEdge& edge) {
+      targets.push_back(std::string(draft_.nodes[node].inside) + edge.to);
+    });
+    return targets;
+  }
+
+  // ---- What needs the places of all nodes
+
+  void resolve_loop_nodes() {
+    for (PlanLoop& loop : plan_.loops) {
+      if (loop.signal != no_node) loop.signal = place_[loop.signal];
+      if (loop.carry != no_node) loop.carry = place_[loop.carry];
+    }
+  }
+
+  void add_sources() {
+    std::vector<u32> node_at(plan_.nodes.size());
+    for (u32 node = 0; node < place_.size(); ++node) node_at[place_[node]] = node;
+    plan_.sources.reserve(draft_.edges.size());
+    for (u32 place = 0; place < plan_.nodes.size(); ++place) {
+      PlanNode& node = plan_.nodes[place];
+      node.sources_begin = static_cast<u32>(plan_.sources.size());
+      for (const u32 index : draft_.entering.of(node_at[place])) {
+        const DraftEdge& edge = draft_.edges[index];
+        if (edge.link != Link::Data && edge.link != Link::Capture) continue;
+        plan_.sources.push_back({place_[edge.from], name(edge.output), name(edge.input)});
+      }
+      node.sources_end = static_cast<u32>(plan_.sources.size());
+    }
+  }
+
+  u32 name(std::string_view port) {
+    if (port.empty()) return 0;
+    const auto [at, is_new] = names_.emplace(port, static_cast<u32>(plan_.names.size()));
+    if (is_new) plan_.names.emplace_back(port);
+    return at->second;
+  }
+
+  void add_leaves() {
+    const Regions& regions = ownership_.regions;
+    for (u32 node = 0; node < draft_.nodes.size(); ++node) {
+      if (regions.regions[regions.of[node]].body != Regions::outermost) continue;
+      if (!draft_.is_followed(node)) plan_.leaves.push_back(place_[node]);
+    }
+    if (plan_.leaves.size() < 2) return;
+    Diagnostic& hint = diagnostics_.info(
+        Reason::graph_several_leaves,
+        text("the graph ends in {} nodes, so its value is a map", plan_.leaves.size()));
+    for (size_t i = 0; i < std::min<size_t>(plan_.leaves.size(), 16); ++i) {
+      hint.node(plan_.nodes[plan_.leaves[i]].id);
+    }
+  }
+
+  const Draft& draft_;
+  const Ownership& ownership_;
+  const std::span<const PlanLoop> loops_;
+  const bool parallelizes_;
+  Diagnostics& diagnostics_;
+  Plan plan_;
+  ItemWriter writer_;
+  std::vector<Task> tasks_;
+  std::vector<Shape> shapes_;                // by region
+  std::unordered_map<u32, u32> regions_of_;  // by construct: the first one
+  std::vector<u32> place_;                   // in the plan, by node of the draft
+  std::unordered_map<std::string_view, u32> names_;
+};
+
+}  // namespace
+
+Plan decompose(const Draft& draft, const Ownership& ownership, std::span<const PlanLoop> loops,
+               bool parallelize_dag, Diagnostics& diagnostics) {
+  return Decomposer(draft, ownership, loops, parallelize_dag, diagnostics).decompose();
+}
+
+}  // namespace soma

@@ -1,0 +1,289 @@
+// Inlines subgraphs and resolves ids.
+//
+// Problem: subgraphs make every later rule twice as long. Idea: put their nodes, as `outer/inner`,
+// where they stand, and let edges into them lead to their roots; the outer node stays, as the one
+// that yields: it reads the leaves of what it holds, so its value is that of its only leaf or, as
+// for any node that reads several, a map of them, keyed by their own ids. Edges out of it are then
+// right as they are. Why it ends: graphs own the graphs within them, so there is no way back; and
+// both their nesting and their number of nodes are bounded.
+// Cost: linear, and sorting where several edges have the same ends.
+#include "compiler/draft.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/text.hpp"
+#include "compiler/successors.hpp"
+#include "graph/id_index.hpp"
+#include "graph/regions.hpp"
+
+namespace soma {
+
+Adjacency::Adjacency(size_t nodes, std::span<const DraftEdge> edges, By by)
+    : first_(nodes + 1, 0), edges_(edges.size()) {
+  const auto end_of = [by](const DraftEdge& edge) { return by == By::From ? edge.from : edge.to; };
+  for (const DraftEdge& edge : edges) ++first_[end_of(edge) + 1];
+  for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  std::vector<u32> next(first_.begin(), first_.end() - 1);
+  for (u32 i = 0; i < edges.size(); ++i) edges_[next[end_of(edges[i])]++] = i;
+}
+
+namespace {
+
+class Inliner {
+ public:
+  Inliner(Draft& draft, Diagnostics& diagnostics) : draft_(draft), diagnostics_(diagnostics) {}
+
+  void inline_all(const Graph& graph) {
+    inline_graph(graph, "", 0);
+    draft_.leaving = Adjacency(draft_.nodes.size(), draft_.edges, Adjacency::By::From);
+    draft_.entering = Adjacency(draft_.nodes.size(), draft_.edges, Adjacency::By::To);
+  }
+
+ private:
+  // Where the parts of one graph came to lie, by its nodes.
+  struct Placed {
+    std::vector<u32> node;                            // in the draft
+    std::unordered_map<u32, std::vector<u32>> roots;  // of subgraphs, in the draft
+  };
+
+  Placed inline_graph(const Graph& graph, std::string_view prefix, u32 depth) {
+    Placed placed;
+    check_ids(graph, prefix);
+    placed.node.reserve(graph.nodes.size());
+    for (u32 i = 0; i < graph.nodes.size(); ++i) {
+      const GraphNode& node = graph.nodes[i];
+      const std::string_view id = prefix.empty() ? std::string_view(node.id)
+                                                 : keep(std::string(prefix) + node.id);
+      std::vector<std::pair<u32, std::string_view>> leaves;
+      if (node.kind == NodeKind::Subgraph && node.graph && !node.graph->nodes.empty()) {
+        inline_subgraph(node, id, depth, placed.roots[i], leaves);
+      }
+      const u32 at = static_cast<u32>(draft_.nodes.size());
+      placed.node.push_back(at);
+      draft_.nodes.push_back({&node, id, prefix, node.kind == NodeKind::Branch});
+      // Several leaves are keyed by their ids within the subgraph, as if it ran alone.
+      for (const auto& [leaf, key] : leaves) {
+        draft_.edges.push_back({leaf, at, Link::Data, 0, nullptr, {},
+                                leaves.size() > 1 ? key : std::string_view()});
+      }
+    }
+    add_edges(graph, placed);
+    return placed;
+  }
+
+  void inline_subgraph(const GraphNode& node, std::string_view id, u32 depth,
+                       std::vector<u32>& roots,
+                       std::vector<std::pair<u32, std::string_view>>& leaves) {
+    const Graph& inner = *node.graph;
+    const size_t nodes = draft_.nodes.size() + inner.nodes.size();
+    if (depth == Graph::nesting_max || nodes > Graph::nodes_max) {
+      diagnostics_
+          .error(Reason::graph_limit,
+                 text("subgraph {} makes the graph {}", quoted(id),
+                      depth == Graph::nesting_max
+                          ? text("nested more than {} deep", Graph::nesting_max)
+                          : text("larger than {} nodes", Graph::nodes_max)))
+          .node(id);
+      return;
+    }
+    const Placed placed = inline_graph(inner, keep(std::string(id) + "/"), depth + 1);
+    const std::vector<RegionLink> links = region_links(inner);
+    const Regions regions = find_regions(inner.nodes.size(), links);
+    std::vector<bool> is_led_to(inner.nodes.size());
+    for (const RegionLink& link : links) {
+      if (link.from != RegionLink::nowhere) is_led_to[link.to] = true;
+    }
+    for (u32 i = 0; i < inner.nodes.size(); ++i) {
+      if (!is_led_to[i]) append_entries(placed, i, roots);
+    }
+    for (const u32 end : find_ends(inner.nodes.size(), links)) {
+      if (regions.regions[regions.of[end]].body != Regions::outermost) continue;
+      leaves.emplace_back(placed.node[end], inner.nodes[end].id);
+    }
+  }
+
+  // The nodes at which an edge to node `index` arrives.
+  static void append_entries(const Placed& placed, u32 index, std::vector<u32>& out) {
+    const auto roots = placed.roots.find(index);
+    if (roots == placed.roots.end() || roots->second.empty()) {
+      out.push_back(placed.node[index]);
+    } else {
+      out.insert(out.end(), roots->second.begin(), roots->second.end());
+    }
+  }
+
+  // ---- Ids
+
+  void check_ids(const Graph& graph, std::string_view prefix) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const std::string& id = graph.nodes[i].id;
+      const char* fault = nullptr;
+      if (id.empty()) fault = "is empty";
+      else if (id.find('/') != id.npos) fault = "holds a slash, which stands for a subgraph";
+      else if (id.find('\0') != id.npos) fault = "holds the character NUL";
+      else if (find_invalid_utf8(id) != id.npos) fault = "is not valid UTF-8";
+      if (!fault) continue;
+      diagnostics_
+          .error(Reason::graph_bad_id,
+                 text("the id {} of node {} {}{}", quoted(id), i,
+                      prefix.empty() ? "" : text("of subgraph {} ", quoted(prefix)), fault))
+          .node(id)
+          .advise("give the node another id");
+    }
+  }
+
+  std::string_view keep(std::string text) { return draft_.texts.emplace_back(std::move(text)); }
+
+  // ---- Edges
+
+  void add_edges(const Graph& graph, const Placed& placed) {
+    IdIndex index(graph.nodes.size());
+    for (u32 i = 0; i < graph.nodes.size(); ++i) {
+      if (index.add(graph.nodes[i].id) == i) continue;
+      diagnostics_
+          .error(Reason::graph_duplicate_id,
+                 text("two nodes have the id {}", quoted(draft_.nodes[placed.node[i]].id)))
+          .node(draft_.nodes[placed.node[i]].id)
+          .advise("give one of them another id");
+    }
+    std::vector<u32> entrances(graph.nodes.size(), 0);
+    std::vector<Ends> known;
+    known.reserve(graph.edges.size());
+    for (const GraphEdge& edge : graph.edges) {
+      const u32 from = index.find(edge.from), to = index.find(edge.to);
+      if (from == IdIndex::none) complain_unknown(edge, edge.from);
+      if (to == IdIndex::none && edge.from != edge.to) complain_unknown(edge, edge.to);
+      if (from == IdIndex::none || to == IdIndex::none) continue;
+      if (from == to) {
+        diagnostics_
+            .error(Reason::graph_self_loop,
+                   text("an edge leads from node {} to itself", quoted(edge.from)))
+            .node(edge.from)
+            .edge(edge.from, edge.to)
+            .advise("work that repeats is a loop node with a body");
+        continue;
+      }
+      known.push_back({from, to, &edge});
+      add_edge(graph, placed, known.back(), entrances[from]);
+    }
+    check_duplicates(graph.nodes.size(), known);
+  }
+
+  struct Ends {
+    u32 from, to;                 // nodes of the graph at hand
+    const GraphEdge* edge;
+    auto key() const { return std::tie(from, to, edge->kind, edge->output, edge->input); }
+  };
+
+  void add_edge(const Graph& graph, const Placed& placed, const Ends& ends, u32& entrances) {
+    const GraphEdge& edge = *ends.edge;
+    const NodeKind kind = graph.nodes[ends.from].kind;
+    DraftEdge made;
+    made.from = placed.node[ends.from];
+    made.edge = &edge;
+    made.output = edge.output;
+    made.input = edge.input;
+    if (enters_construct(kind, edge)) {
+      made.link = Link::Entry;
+      made.entrance = kind == NodeKind::Loop ? 0 : entrances++;
+      const bool is_arm = kind != NodeKind::Loop && kind != NodeKind::Step;
+      if (is_arm) draft_.nodes[made.from].is_branch = true;
+    } else if (edge.kind == EdgeKind::Control) {
+      made.link = Link::Order;
+    } else {
+      made.link = edge.capture ? Link::Capture : Link::Data;
+    }
+    check_keys(edge, kind);
+    std::vector<u32>& entries = entries_;
+    entries.clear();
+    append_entries(placed, ends.to, entries);
+    for (const u32 entry : entries) {
+      made.to = entry;
+      draft_.edges.push_back(made);
+    }
+  }
+
+  void check_keys(const GraphEdge& edge, NodeKind from) {
+    const char* fault = nullptr;
+    const bool has_arm = edge.arm || edge.label;
+    const bool is_data = edge.kind == EdgeKind::Data;
+    if (edge.arm && edge.label) fault = "has both an arm and a label: one says it all";
+    else if (has_arm && is_data) fault = "carries data and has an arm: arms are control edges";
+    else if (has_arm && from == NodeKind::Loop) fault = "enters a loop's body, which has no arms";
+    else if (has_arm && from == NodeKind::Step) fault = "is a hand-off, which the step picks";
+    else if (edge.capture && !is_data) fault = "captures, which only data edges do";
+    else if (!is_data && !(edge.output.empty() && edge.input.empty())) {
+      fault = "is a control edge and names a port: no value flows along it";
+    }
+    if (!fault) return;
+    diagnostics_
+        .error(Reason::graph_edge,
+               text("the edge {} -> {} {}", quoted(edge.from), quoted(edge.to), fault))
+        .edge(edge.from, edge.to);
+  }
+
+  void complain_unknown(const GraphEdge& edge, const std::string& id) {
+    diagnostics_
+        .error(Reason::graph_unknown_node,
+               text("the edge {} -> {} names {}, and the graph has no such node",
+                    quoted(edge.from), quoted(edge.to), quoted(id)))
+        .edge(edge.from, edge.to)
+        .advise("add the node, or correct the edge");
+  }
+
+  // Only edges between the same two nodes can be duplicates, and hardly ever are there two of them:
+  // those are sorted, the others just seen.
+  void check_duplicates(size_t nodes, const std::vector<Ends>& edges) {
+    constexpr u32 none = ~u32{0};
+    std::vector<Successors::Pair> by_from;  // (from, edge)
+    by_from.reserve(edges.size());
+    for (u32 i = 0; i < edges.size(); ++i) by_from.push_back({edges[i].from, i});
+    const Successors leaving = Successors::of_pairs(static_cast<u32>(nodes), by_from);
+    std::vector<u32> first(nodes, none);    // by target: the first edge of the node at hand to it
+    std::vector<u32> together;
+    for (u32 node = 0; node < nodes; ++node) {
+      for (const u32 i : leaving.of(node)) {
+        u32& seen = first[edges[i].to];
+        if (seen == none || edges[seen].from != node) {
+          seen = i;
+          continue;
+        }
+        together.push_back(seen);
+        together.push_back(i);
+      }
+    }
+    std::sort(together.begin(), together.end(), [&](u32 a, u32 b) {
+      return edges[a].key() != edges[b].key() ? edges[a].key() < edges[b].key() : a < b;
+    });
+    together.erase(std::unique(together.begin(), together.end()), together.end());
+    for (size_t i = 1; i < together.size(); ++i) {
+      const Ends &before = edges[together[i - 1]], &edge = edges[together[i]];
+      if (before.key() != edge.key()) continue;
+      diagnostics_
+          .error(Reason::graph_duplicate_edge,
+                 text("there are two {} edges {} -> {}{}",
+                      edge.edge->kind == EdgeKind::Data ? "data" : "control",
+                      quoted(edge.edge->from), quoted(edge.edge->to),
+                      edge.edge->kind == EdgeKind::Data ? " between the same ports" : ""))
+          .edge(edge.edge->from, edge.edge->to)
+          .advise("leave one of them");
+    }
+  }
+  Draft& draft_;
+  Diagnostics& diagnostics_;
+  std::vector<u32> entries_;      // of the edge at hand
+};
+
+}  // namespace
+
+Draft Draft::of(const Graph& graph, Diagnostics& diagnostics) {
+  Draft draft;
+  draft.nodes.reserve(graph.nodes.size());
+  draft.edges.reserve(graph.edges.size());
+  Inliner(draft, diagnostics).inline_all(graph);
+  return draft;
+}
+
+}  // namespace soma

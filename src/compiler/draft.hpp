@@ -1,0 +1,74 @@
+// A graph as the compiler works on it: subgraphs inlined, ids resolved to indices.
+//
+// Draft::of is the first pass. What it can't resolve it reports and leaves out, so that every edge
+// of a draft has two ends, and later passes find more to say about the rest. Nodes and edges stand
+// in insertion order, which is the only tie-break anywhere; the nodes of a subgraph stand where it
+// stands, before it. A draft looks into its graph, which must outlive it.
+#pragma once
+
+#include <deque>
+
+#include "compiler/diagnostics.hpp"
+#include "graph/graph.hpp"
+
+namespace soma {
+
+// What an edge means depends on where it leaves.
+enum class Link : u8 {
+  Data,     // a value flows
+  Capture,  // a value flows from outside into a body or arm, which does not make it a part of it
+  Order,    // nothing but: after
+  Entry,    // into a loop's body, an arm or a hand-off
+};
+
+struct DraftNode {
+  const GraphNode* spec = nullptr;
+  std::string_view id;       // "outer/inner"
+  std::string_view inside;   // "outer/": what its loop's signal and carry are named within
+  bool is_branch = false;    // its edges carry arms
+};
+
+struct DraftEdge {
+  u32 from = 0, to = 0;
+  Link link = Link::Data;
+  u32 entrance = 0;          // of an Entry: which of its node's. A loop has one, with many edges
+  const GraphEdge* edge = nullptr;  // of the graph; none: from a leaf of a subgraph to its node
+  std::string_view output, input;   // ports; empty: not named
+};
+
+// Edges by node, each list in insertion order.
+class Adjacency {
+ public:
+  enum class By : u8 { From, To };
+  Adjacency() = default;
+  Adjacency(size_t nodes, std::span<const DraftEdge> edges, By by);
+  std::span<const u32> of(u32 node) const {
+    return std::span(edges_).subspan(first_[node], first_[node + 1] - first_[node]);
+  }
+
+ private:
+  std::vector<u32> first_, edges_;
+};
+
+struct Draft {
+  std::vector<DraftNode> nodes;
+  std::vector<DraftEdge> edges;
+  Adjacency leaving, entering;
+  std::deque<std::string> texts;  // that ids look into
+
+  // graph_bad_id, graph_duplicate_id, graph_unknown_node, graph_duplicate_edge, graph_self_loop,
+  // graph_edge, graph_limit.
+  static Draft of(const Graph& graph, Diagnostics& diagnostics);
+
+  // Does anything follow the node? A loop's own body does not: the loop stands for it.
+  bool is_followed(u32 node) const {
+    for (const u32 edge : leaving.of(node)) {
+      const bool is_body = edges[edge].link == Link::Entry &&
+                           nodes[node].spec->kind == NodeKind::Loop;
+      if (!is_body) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace soma
