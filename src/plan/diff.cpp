@@ -24,7 +24,7 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 // What is said of nodes in the tree instead of in the table.
 class TreeFields {
  public:
-  explicit TreeFields(const Layout& layout)
+  explicit TreeFields(const PlanLayout& layout)
       : layout_(layout), plan_(layout.plan), fields_(plan_.nodes.size()) {
     for (u32 at = 0; at < plan_.items.size(); ++at) {
       const PlanItem& item = plan_.items[at];
@@ -96,7 +96,7 @@ class TreeFields {
          [&](JsonWriter& json) { document::write_carry(json, plan_, loop); });
   }
 
-  const Layout& layout_;
+  const PlanLayout& layout_;
   const Plan& plan_;
   std::vector<Fields> fields_;
 };
@@ -231,7 +231,7 @@ class Differ {
   }
 
   Contexts contexts_;
-  const Layout before_, after_;
+  const PlanLayout before_, after_;
   std::vector<Pair> common_;      // in the order of the plan after
   PlanDiff out_;
 };

@@ -27,7 +27,7 @@ bool is_construct(Variant variant) {
 
 }  // namespace
 
-Layout::Layout(const Plan& a_plan, Contexts& contexts)
+PlanLayout::PlanLayout(const Plan& a_plan, Contexts& contexts)
     : plan(a_plan),
       outer(plan.items.size(), no_item),
       index(plan.items.size(), 0),
@@ -53,7 +53,7 @@ Layout::Layout(const Plan& a_plan, Contexts& contexts)
   }
 }
 
-std::string Layout::step(u32 child) const {
+std::string PlanLayout::step(u32 child) const {
   const PlanItem& around = plan.items[outer[child]];
   const std::string_view name = variant_name(around.variant);
   const auto id = [&] { return shown_id(plan.nodes[around.node].id); };
@@ -78,7 +78,7 @@ std::string Layout::step(u32 child) const {
   return text("{}[{}]", name, index[child]);
 }
 
-std::string Layout::place(u32 node) const {
+std::string PlanLayout::place(u32 node) const {
   constexpr u32 steps_max = 8;
   std::string out;
   u32 steps = 0;

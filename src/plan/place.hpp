@@ -27,13 +27,13 @@ class Contexts {
 };
 
 // Where each item of a plan lies.
-struct Layout {
+struct PlanLayout {
   const Plan& plan;
   std::vector<u32> outer, index, depth, context;  // by item; index: which child of the outer one
   std::vector<u32> nodes_before;                  // by item: places of nodes before it
   std::vector<u32> item_of;                       // by node
 
-  Layout(const Plan& a_plan, Contexts& contexts);
+  PlanLayout(const Plan& a_plan, Contexts& contexts);
   // How one gets from the item around a child to the child: "sequence[2]", "branch(gate)[else]".
   // Of constructs, the same text in another plan is the same step.
   std::string step(u32 child) const;

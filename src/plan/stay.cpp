@@ -51,7 +51,7 @@ std::vector<Pair> longest_in_order(const std::vector<Pair>& pairs) {
 // that was kept last and the one that was reached last.
 class Walker {
  public:
-  explicit Walker(const Layout& layout) : layout_(layout) {}
+  explicit Walker(const PlanLayout& layout) : layout_(layout) {}
 
   void reach(u32 node) {
     for (const u32 item = layout_.item_of[node]; at_ < item;) {
@@ -63,14 +63,14 @@ class Walker {
   u32 shared() const { return layout_.outer[outermost_]; }
 
  private:
-  const Layout& layout_;
+  const PlanLayout& layout_;
   u32 at_ = 0;
   u32 outermost_ = no_item;       // of the items behind the node that was kept
 };
 
 class Agreement {
  public:
-  Agreement(const Layout& before, const Layout& after)
+  Agreement(const PlanLayout& before, const PlanLayout& after)
       : before_(before), after_(after), in_before_(before), in_after_(after) {}
 
   // Whether the node agrees with those that were admitted, and so is.
@@ -111,7 +111,7 @@ class Agreement {
     return true;
   }
 
-  const Layout &before_, &after_;
+  const PlanLayout &before_, &after_;
   Walker in_before_, in_after_;
   std::vector<Pair> stack_;       // items that are around the last node and one before it
   bool is_first_ = true;
@@ -119,7 +119,7 @@ class Agreement {
 
 }  // namespace
 
-std::vector<bool> find_staying(const Layout& before, const Layout& after,
+std::vector<bool> find_staying(const PlanLayout& before, const PlanLayout& after,
                                const std::vector<Pair>& common) {
   std::vector<Pair> candidates;
   for (const Pair& pair : common) {

@@ -11,7 +11,7 @@ struct Pair {                     // one thing in both plans
 
 // Of nodes that both plans have, in the order of the plan after: those that did not move, by their
 // number there.
-std::vector<bool> find_staying(const Layout& before, const Layout& after,
+std::vector<bool> find_staying(const PlanLayout& before, const PlanLayout& after,
                                const std::vector<Pair>& common);
 
 }  // namespace soma
