@@ -7,6 +7,7 @@
 // one that waits for another branch, and a run does not cross from one target or device to another.
 // Must come before distribute, so that remote chains fuse too. Cost: linear.
 #include "compiler/passes.hpp"
+#include "compiler/rewrite.hpp"
 
 namespace soma {
 
@@ -16,29 +17,15 @@ class Fuser {
  public:
   explicit Fuser(const Plan& plan) : plan_(plan) {}
 
-  std::vector<PlanItem> fuse() && {
-    const std::vector<PlanItem>& items = plan_.items;
-    std::vector<u32> open;        // items
-    for (u32 at = 0; at < items.size();) {
-      while (!open.empty() && items[open.back()].end == at) {
-        writer_.close();
-        open.pop_back();
-      }
-      if (!open.empty() && items[open.back()].variant == Variant::Sequence) {
-        const u32 end = end_of_run(at, items[open.back()].end);
-        if (end > at + 1) {
-          writer_.open(Variant::Composite);
-          writer_.copy(items, at, end);
-          writer_.close();
-          at = end;
-          continue;
-        }
-      }
-      writer_.open(items[at].variant, items[at].node, items[at].detail);
-      open.push_back(at++);
-    }
-    for (; !open.empty(); open.pop_back()) writer_.close();
-    return std::move(writer_).take();
+  std::vector<PlanItem> fuse() const {
+    return rewrite(plan_.items, [this](ItemWriter& writer, u32 at, u32 limit) {
+      const u32 end = end_of_run(at, limit);
+      if (end <= at + 1) return at;
+      writer.open(Variant::Composite);
+      writer.copy(plan_.items, at, end);
+      writer.close();
+      return end;
+    });
   }
 
  private:
@@ -64,7 +51,6 @@ class Fuser {
   }
 
   const Plan& plan_;
-  ItemWriter writer_;
 };
 
 }  // namespace

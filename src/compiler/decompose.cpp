@@ -14,6 +14,7 @@
 
 #include "base/text.hpp"
 #include "compiler/passes.hpp"
+#include "compiler/ports.hpp"
 #include "compiler/series_parallel.hpp"
 
 namespace soma {
@@ -315,7 +316,7 @@ class Decomposer {
       node.sources_begin = static_cast<u32>(plan_.sources.size());
       for (const u32 index : draft_.entering.of(node_at[place])) {
         const DraftEdge& edge = draft_.edges[index];
-        if (edge.link != Link::Data && edge.link != Link::Capture) continue;
+        if (!carries_value(edge)) continue;
         plan_.sources.push_back({place_[edge.from], name(edge.output), name(edge.input)});
       }
       node.sources_end = static_cast<u32>(plan_.sources.size());

@@ -17,6 +17,7 @@
 
 #include "base/text.hpp"
 #include "compiler/passes.hpp"
+#include "compiler/rewrite.hpp"
 
 namespace soma {
 
@@ -30,30 +31,20 @@ class Distributor {
   }
 
   std::vector<PlanItem> distribute() && {
-    const std::vector<PlanItem>& items = plan_.items;
-    std::vector<u32> open;        // items
-    for (u32 at = 0; at < items.size();) {
-      while (!open.empty() && items[open.back()].end == at) {
-        writer_.close();
-        open.pop_back();
-      }
-      if (place_[at] != here) {
-        const bool in_sequence = !open.empty() && items[open.back()].variant == Variant::Sequence;
-        at = write_slice(at, in_sequence ? items[open.back()].end : items[at].end);
-      } else if (items[at].variant == Variant::Remote) {
-        const u32 end = items[at].end;
+    const auto take = [this](ItemWriter& writer, u32 at, u32 limit) {
+      if (place_[at] != here) return write_slice(writer, at, limit);
+      if (plan_.items[at].variant == Variant::Remote) {
+        const u32 end = plan_.items[at].end;
         mark_slice(at, end);
-        writer_.copy(items, at, end);
-        at = end;
-      } else {
-        check_driver(at);
-        writer_.open(items[at].variant, items[at].node, items[at].detail);
-        open.push_back(at++);
+        writer.copy(plan_.items, at, end);
+        return end;
       }
-    }
-    for (; !open.empty(); open.pop_back()) writer_.close();
+      check_driver(at);
+      return at;
+    };
+    std::vector<PlanItem> items = rewrite(plan_.items, take);
     if (slices_ > 0) check_crossings();
-    return std::move(writer_).take();
+    return items;
   }
 
  private:
@@ -86,18 +77,18 @@ class Distributor {
   }
 
   // The items from `at` on that travel together; returns where they end.
-  u32 write_slice(u32 at, u32 limit) {
+  u32 write_slice(ItemWriter& writer, u32 at, u32 limit) {
     u32 end = at, count = 0;
     while (end < limit && place_[end] == place_[at]) {
       end = plan_.items[end].end;
       ++count;
     }
     const u32 first = first_node(at);
-    writer_.open(Variant::Remote, first);
-    if (count > 1) writer_.open(Variant::Sequence);
-    writer_.copy(plan_.items, at, end);
-    if (count > 1) writer_.close();
-    writer_.close();
+    writer.open(Variant::Remote, first);
+    if (count > 1) writer.open(Variant::Sequence);
+    writer.copy(plan_.items, at, end);
+    if (count > 1) writer.close();
+    writer.close();
     mark_slice(at, end);
     return end;
   }
@@ -248,7 +239,6 @@ class Distributor {
 
   const Plan& plan_;
   Diagnostics& diagnostics_;
-  ItemWriter writer_;
   std::vector<u32> place_;        // by item: which target; `here` also if its nodes differ
   std::vector<u32> slice_;        // by node
   std::vector<u32> target_of_;    // by node

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "compiler/passes.hpp"
+#include "graph/id_index.hpp"
 
 namespace soma {
 
@@ -91,21 +92,21 @@ class Resolver {
 
   // A node that the loop names, as its graph does: within the loop's own subgraph.
   u32 find(u32 loop, u32 body, const std::string& named, Reason reason, std::string_view what) {
-    if (index_.empty()) {
-      for (u32 i = 0; i < draft_.nodes.size(); ++i) index_.emplace(draft_.nodes[i].id, i);
+    if (!index_) {
+      index_.emplace(draft_.nodes.size());
+      for (const DraftNode& node : draft_.nodes) index_->add(node.id);
     }
     const std::string id = std::string(draft_.nodes[loop].inside) + named;
-    const auto at = index_.find(id);
-    const bool is_inside = at != index_.end() &&
-                           regions_.lies_in(regions_.of[at->second], body);
-    if (is_inside && regions_.regions[regions_.of[at->second]].body == body) return at->second;
+    const u32 at = index_->find(id);
+    const bool is_inside = at != IdIndex::none && regions_.lies_in(regions_.of[at], body);
+    if (is_inside && regions_.regions[regions_.of[at]].body == body) return at;
     Diagnostic& problem = diagnostics_.error(
         reason, text("loop {} {} {}, {}", name(loop), what, quoted(named),
-                     at == index_.end() ? "and the graph has no such node"
-                     : is_inside        ? "which lies in the body of a loop within its body"
-                                        : "which is not in its body"));
+                     at == IdIndex::none ? "and the graph has no such node"
+                     : is_inside         ? "which lies in the body of a loop within its body"
+                                         : "which is not in its body"));
     problem.node(draft_.nodes[loop].id);
-    if (at != index_.end()) problem.node(draft_.nodes[at->second].id);
+    if (at != IdIndex::none) problem.node(draft_.nodes[at].id);
     problem.advise(text("its body holds {}", list(members(body))));
     return no_node;
   }
@@ -136,7 +137,7 @@ class Resolver {
   Diagnostics& diagnostics_;
   std::unordered_map<u32, u32> body_of_;            // by loop
   std::unordered_map<u32, std::vector<u32>> ends_;  // by body
-  std::unordered_map<std::string_view, u32> index_;
+  std::optional<IdIndex> index_;  // of all ids, once a loop names one
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 // whole. Must come before the other rewriting passes, which see a Stream as one. Cost: linear.
 #include "base/text.hpp"
 #include "compiler/passes.hpp"
+#include "compiler/rewrite.hpp"
 
 namespace soma {
 
@@ -35,28 +36,15 @@ class Streamer {
     return diagnostics_.errors() == before;
   }
 
-  std::vector<PlanItem> rewrite() && {
-    const std::vector<PlanItem>& items = plan_.items;
-    std::vector<u32> open;        // items
-    for (u32 at = 0; at < items.size();) {
-      while (!open.empty() && items[open.back()].end == at) {
-        writer_.close();
-        open.pop_back();
-      }
-      const bool in_sequence = !open.empty() && items[open.back()].variant == Variant::Sequence;
-      const u32 end = end_of_chain(at, in_sequence ? items[open.back()].end : at + 1);
-      if (end > at) {
-        writer_.open(Variant::Stream, no_node, chunk_size_);
-        writer_.copy(items, at, end);
-        writer_.close();
-        at = end;
-        continue;
-      }
-      writer_.open(items[at].variant, items[at].node, items[at].detail);
-      open.push_back(at++);
-    }
-    for (; !open.empty(); open.pop_back()) writer_.close();
-    return std::move(writer_).take();
+  std::vector<PlanItem> streamed() const {
+    return rewrite(plan_.items, [this](ItemWriter& writer, u32 at, u32 limit) {
+      const u32 end = end_of_chain(at, limit);
+      if (end == at) return at;
+      writer.open(Variant::Stream, no_node, chunk_size_);
+      writer.copy(plan_.items, at, end);
+      writer.close();
+      return end;
+    });
   }
 
  private:
@@ -122,7 +110,6 @@ class Streamer {
   const Plan& plan_;
   const u32 chunk_size_;
   Diagnostics& diagnostics_;
-  ItemWriter writer_;
   std::vector<u32> readers_, streamed_readers_;  // by node
   std::vector<bool> is_branch_;                  // by node
 };
@@ -143,7 +130,7 @@ void stream(Plan& plan, i64 chunk_size, Diagnostics& diagnostics) {
   }
   if (!has_any) return;
   Streamer streamer(plan, static_cast<u32>(chunk_size), diagnostics);
-  if (streamer.check()) plan.items = std::move(streamer).rewrite();
+  if (streamer.check()) plan.items = streamer.streamed();
 }
 
 }  // namespace soma
