@@ -55,9 +55,9 @@ class Compiler {
     Plan plan = timed("decompose", [&] {
       return decompose(draft, ownership, loops, options_.parallelize_dag, found());
     });
+    dump(plan);
     plan.mode = options_.mode;
     timed("digest", [&] { plan.graph_digest = graph.digest(); });
-    dump(plan);
 
     // Chains first, since a stream is none any more; composites before remotes, so that remote
     // chains fuse too.

@@ -139,6 +139,23 @@ TEST_CASE("10,000 random expressions of >> and | become the tree that they write
   }
 }
 
+TEST_CASE("passes that change the plan leave behind what they made of it, if asked") {
+  Graph graph = then(single("a"), single("b")).value();
+  for (GraphNode& node : graph.nodes) node.differentiable = true;
+  CompileOptions options;
+  options.mode = PlanMode::Differentiable;
+  const Compilation made = compile(graph, options, true);
+  REQUIRE(made.plan);
+  std::string dumps;
+  for (const PassReport& report : made.passes) {
+    if (!report.dump.empty()) dumps += text("{}: {}", report.pass, report.dump);
+  }
+  CHECK(dumps == "decompose: Sequence:\n  Execute(a)\n  Execute(b)\n"
+                 "composite: Composite(a, b)\n"
+                 "distribute: Composite(a, b)\n");
+  for (const PassReport& report : compile(graph, options).passes) CHECK(report.dump.empty());
+}
+
 TEST_CASE("random graphs: every node once, every edge respected, what is read exact, twice alike") {
   std::mt19937 random(5);
   for (u32 i = 0; i < 1500; ++i) {
