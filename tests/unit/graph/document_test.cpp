@@ -518,4 +518,40 @@ TEST_CASE("a document with more nodes than the limit is refused before they are 
              Graph::nodes_max, Graph::nodes_max + 1));
 }
 
+// ---- Parts of documents, for hosts that build graphs piece by piece
+
+TEST_CASE("one node is read as it would be in a document") {
+  const Result<GraphNode> node =
+      Graph::parse_node(R"({"id":"refine","kind":"loop","max_iterations":4})");
+  REQUIRE(node.ok());
+  CHECK(node->id == "refine");
+  CHECK(node->kind == NodeKind::Loop);
+  CHECK(node->max_iterations == 4);
+  const Result<GraphNode> wrong = Graph::parse_node(R"({"id":7,"max_iterations":4,"x":1})");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.error().reason() == Reason::document_type);
+  REQUIRE(wrong.error().others().size() == 2);
+  CHECK(wrong.error().others()[1].reason() == Reason::document_unknown_key);
+  CHECK(Graph::parse_node("{").error().reason() == Reason::document_syntax);
+}
+
+TEST_CASE("an edge's settings are read without its ends and its kind") {
+  const Result<GraphEdge> edge =
+      Graph::parse_edge_settings(R"({"arm":"it > 1","output":"x","input":"y"})");
+  REQUIRE(edge.ok());
+  CHECK(edge->arm == "it > 1");
+  CHECK(edge->output == "x");
+  CHECK(edge->input == "y");
+  CHECK_FALSE(edge->capture);
+  const Result<GraphEdge> wrong =
+      Graph::parse_edge_settings(R"({"from":"a","kind":"data","capture":1})");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.error().others().size() == 2);
+}
+
+TEST_CASE("how deep subgraphs nest") {
+  CHECK(Graph::parse(nested(0))->depth() == 0);
+  CHECK(Graph::parse(nested(7))->depth() == 7);
+}
+
 }  // namespace soma
