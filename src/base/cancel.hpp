@@ -18,6 +18,7 @@ class Cancel {
 
   void request() { requested_.store(true, std::memory_order_relaxed); }
   bool requested() const { return requested_.load(std::memory_order_relaxed); }
+  const std::atomic<bool>& flag() const { return requested_; }  // for who looks very often
   // Monotonic nanoseconds (base/clock.hpp); 0: none.
   void set_deadline(i64 at_ns) { deadline_ns_.store(at_ns, std::memory_order_relaxed); }
   i64 deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
@@ -28,6 +29,8 @@ class Cancel {
   void set_tick(Tick tick);
   void report(const char* phase, u64 done, u64 total) const;
   Status check() const;  // cancelled, deadline, or fine
+  // Whether check() looks at more than requested() does.
+  bool needs_clock() const { return deadline_ns() != 0 || tick_.call; }
 
  private:
   mutable std::atomic<bool> requested_{false};

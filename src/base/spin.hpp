@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,9 +26,15 @@ inline void cpu_pause() {
 inline void futex_wait(const std::atomic<u32>& word, u32 expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
-inline void futex_wake_all(const std::atomic<u32>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+inline void futex_wait_for(const std::atomic<u32>& word, u32 expected, i64 longest_ns) {
+  const timespec longest = {.tv_sec = longest_ns / 1'000'000'000,
+                            .tv_nsec = longest_ns % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &longest, nullptr, 0);
 }
+inline void futex_wake(const std::atomic<u32>& word, i32 threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+inline void futex_wake_all(const std::atomic<u32>& word) { futex_wake(word, INT_MAX); }
 
 // How long a waiting thread goes on without sleeping. A hand-over between two running threads
 // takes a quarter of a microsecond and a wake-up some 50, so a short wait is best spent spinning.

@@ -20,15 +20,11 @@
 // `gate` and `caller_sleeps`.
 #include "base/team.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
-#include <array>
-#include <charconv>
 #include <mutex>
 
 #include "base/memory.hpp"
 #include "base/spin.hpp"
+#include "base/thread.hpp"
 
 namespace soma {
 
@@ -61,8 +57,8 @@ struct Team::State {
   struct Helper {
     State* state = nullptr;
     i32 member = 0;
-    pthread_t thread = {};
-    static void* main(void* self);
+    std::unique_ptr<Thread> thread;
+    static void main(void* self);
   };
   std::vector<Helper> helpers;
 
@@ -74,50 +70,25 @@ struct Team::State {
   void close();
 };
 
-namespace {
-
-// Signals are the host's business: helpers inherit a mask that blocks them all.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_ = {};
-};
-
-}  // namespace
-
 // A system that gives no more threads leaves a smaller team, down to the caller alone.
 void Team::State::start_helpers() {
   started = true;
   helpers.resize(static_cast<size_t>(threads - 1));
-  const BlockedSignals blocked;
   for (size_t i = 0; i < helpers.size(); ++i) {
     Helper& helper = helpers[i];
     helper.state = this;
     helper.member = static_cast<i32>(i) + 1;
-    if (pthread_create(&helper.thread, nullptr, Helper::main, &helper) != 0) {
+    helper.thread = std::make_unique<Thread>();
+    if (!helper.thread->start(text("{}", helper.member), Helper::main, &helper)) {
       helpers.resize(i);
       break;
     }
   }
 }
 
-void* Team::State::Helper::main(void* self) {
+void Team::State::Helper::main(void* self) {
   auto* helper = static_cast<Helper*>(self);
-  // It names itself: a name given from outside could come after its first work.
-  std::array<char, 16> name = {'s', 'o', 'm', 'a', '-'};  // as many bytes as the system takes
-  std::to_chars(name.data() + 5, name.data() + name.size() - 1, helper->member);
-  pthread_setname_np(pthread_self(), name.data());
   helper->state->help(helper->member);
-  return nullptr;
 }
 
 void Team::State::help(i32 member) {
@@ -187,7 +158,7 @@ Team::~Team() {
   state_->stopping.store(true);
   state_->epoch.fetch_add(1);
   futex_wake_all(state_->epoch);
-  for (State::Helper& helper : state_->helpers) pthread_join(helper.thread, nullptr);
+  for (State::Helper& helper : state_->helpers) helper.thread->join();
 }
 
 i32 Team::threads() const { return state_->threads; }

@@ -14,16 +14,9 @@
 
 #include "base/json_writer.hpp"
 #include "compiler/compile.hpp"
+#include "run/builtins.hpp"
 
 namespace soma::fixture {
-
-// What these tests know about ops.
-inline std::span<const OpRule> op_rules() {
-  static constexpr SettingRule get[] = {{"path", SettingType::Path, true}};
-  static constexpr SettingRule sleep[] = {{"ms", SettingType::Natural, true}};
-  static constexpr OpRule rules[] = {{"std.get", false, get}, {"std.sleep", false, sleep}};
-  return rules;
-}
 
 inline std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line);
@@ -128,7 +121,7 @@ inline TerseGraph terse(const std::string& input) {
 }
 
 inline Compilation compiled(const Graph& graph, CompileOptions options) {
-  options.rules = op_rules();
+  options.rules = builtin_rules();
   return compile(graph, options);
 }
 

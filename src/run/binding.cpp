@@ -1,0 +1,137 @@
+// Binds nodes to code before a run starts, and says of all at once what can't be bound.
+#include "run/binding.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/problems.hpp"
+#include "base/text.hpp"
+#include "run/node_call.hpp"
+
+namespace soma {
+
+struct Binding::Checked {
+  const Values& values;
+  Bound code;
+
+  static Status forward(void* self, NodeCall& call) {
+    const auto* checked = static_cast<const Checked*>(self);
+    SOMA_TRY(checked->values.check_outputs(call.index()));
+    return checked->code.forward(checked->code.user, call);
+  }
+};
+
+namespace {
+
+// A subgraph's node stands for its leaves.
+Status yield_input(void*, NodeCall& call) {
+  call.output() = call.take_input();
+  return {};
+}
+
+// A loop's value is made by its passes.
+bool is_called(const PlanNode& node) {
+  return node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
+}
+
+// Of an op without code, who needs it.
+struct Unbound {
+  u32 first_node = 0;
+  u64 nodes = 0;
+};
+using UnboundOps = std::map<std::pair<std::string_view, u32>, Unbound>;
+
+Error unbound_error(const Plan& plan, const Ops& ops, const UnboundOps& unbound) {
+  constexpr size_t listed_max = 1000;
+  std::string list;
+  std::vector<Error> each;
+  for (const auto& [op, who] : unbound) {
+    if (each.size() == listed_max) break;
+    const std::string versions = ops.versions(op.first);
+    const std::string there = versions.empty() ? "" : text("; there is version {}", versions);
+    const std::string more = who.nodes == 1 ? "" : text(" and {} more", who.nodes - 1);
+    const std::string line =
+        text("{} version {} (node {}{}{})", quoted(op.first), op.second,
+             quoted(plan.nodes[who.first_node].id), more, there);
+    if (each.size() < Problems::kept_max) list += (list.empty() ? "" : ", ") + line;
+    each.push_back(fail(Reason::run_unbound_op, "no code for op {}", line).with("op", op.first));
+  }
+  if (unbound.size() > Problems::kept_max) list += ", …";
+  Error error = fail(Reason::run_unbound_op,
+                     "the plan names {} op{} that the run has no code for: {}: register them, or "
+                     "correct the nodes' ops",
+                     unbound.size(), unbound.size() == 1 ? "" : "s", list);
+  for (Error& one : each) {
+    if (each.size() > 1) error.add(std::move(one));
+  }
+  return std::move(error).with("op", unbound.begin()->first.first);
+}
+
+}  // namespace
+
+Binding::Binding() = default;
+Binding::Binding(Binding&& other) noexcept = default;
+
+Binding::~Binding() {
+  for (const Made& made : made_) {
+    if (made.unbind) made.unbind(made.bound);
+  }
+}
+
+Result<Binding> Binding::of(const Plan& plan, const Ops& ops, const Values& values) {
+  Binding binding;
+  binding.nodes_.resize(plan.nodes.size());
+  UnboundOps unbound;
+  Problems problems;
+  const NodeOp* op = nullptr;  // neighbours often share one
+  u32 version = 0;
+  for (u32 at = 0; at < plan.nodes.size(); ++at) {
+    const PlanNode& node = plan.nodes[at];
+    if (!is_called(node)) {
+      binding.nodes_[at].forward = yield_input;
+      continue;
+    }
+    const bool is_same = op && op->name == node.op_name() && version == node.op_version;
+    if (!is_same) op = ops.find(node.op_name(), node.op_version);
+    version = node.op_version;
+    if (!op) {
+      const auto [entry, is_new] = unbound.try_emplace({node.op_name(), version}, Unbound{at, 0});
+      ++entry->second.nodes;
+      continue;
+    }
+    Status bound = binding.bind(plan, at, *op);
+    if (!bound.ok()) problems.add(std::move(bound).error());
+    if (values.names_outputs(at)) binding.check_outputs_first(values, at);
+  }
+  if (!unbound.empty()) return unbound_error(plan, ops, unbound);
+  SOMA_TRY(std::move(problems).status());
+  return binding;
+}
+
+Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op) {
+  const PlanNode& node = plan.nodes[at];
+  nodes_[at] = {op.forward, op.user};
+  const auto mark = [&plan, at](std::vector<bool>& marks) {
+    if (marks.empty()) marks.resize(plan.nodes.size());
+    marks[at] = true;
+  };
+  if (op.caller_only) mark(caller_only_);
+  if (op.waits || node.waits) mark(waits_);
+  if (!op.bind) return {};
+  if (op.unbind) made_.emplace_back();  // first, as it may fail
+  Result<void*> bound = op.bind(op.user, node);
+  if (!bound.ok()) {
+    if (op.unbind) made_.pop_back();
+    return std::move(bound).error().context("node " + quoted(node.id)).with("node", node.id);
+  }
+  nodes_[at].user = *bound;
+  if (op.unbind) made_.back() = {op.unbind, *bound};
+  return {};
+}
+
+void Binding::check_outputs_first(const Values& values, u32 node) {
+  checked_.push_back(std::make_unique<Checked>(Checked{values, nodes_[node]}));
+  nodes_[node] = {Checked::forward, checked_.back().get()};
+}
+
+}  // namespace soma

@@ -1,0 +1,44 @@
+// A plan's nodes bound to the code of their ops.
+#pragma once
+
+#include "run/ops.hpp"
+#include "run/values.hpp"
+
+namespace soma {
+
+struct Bound {
+  Forward forward = nullptr;
+  void* user = nullptr;
+};
+
+class Binding {
+ public:
+  Binding();
+  Binding(Binding&& other) noexcept;
+  ~Binding();
+
+  // run_unbound_op for all ops without code at once; else what the ops' own bind says of all nodes.
+  static Result<Binding> of(const Plan& plan, const Ops& ops, const Values& values);
+
+  std::span<const Bound> nodes() const { return nodes_; }
+  bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
+  bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
+
+ private:
+  struct Made {
+    void (*unbind)(void* bound) = nullptr;
+    void* bound = nullptr;
+  };
+  // Asks for a node's named outputs before its own code runs.
+  struct Checked;
+
+  Status bind(const Plan& plan, u32 node, const NodeOp& op);
+  void check_outputs_first(const Values& values, u32 node);
+
+  std::vector<Bound> nodes_;
+  std::vector<Made> made_;
+  std::vector<std::unique_ptr<Checked>> checked_;
+  std::vector<bool> caller_only_, waits_;  // by node; empty: none
+};
+
+}  // namespace soma

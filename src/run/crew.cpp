@@ -1,0 +1,408 @@
+// Shares waves: opens and closes them, leads helpers to them, and looks after those that nobody
+// helps with.
+//
+// Waves that may be helped with stand in one list under one mutex, which is taken to open, to close
+// and to look for a wave, but not to claim from one. Records of waves and strands are used again,
+// and live as long as the run.
+//
+// The sentinel (look_after, every 10 ms) opens what walks are in the middle of, and invites
+// threads. If after that branches still have nobody, all threads that the bound allows for are in
+// branches: they may be slow, or they may wait for just those branches. Nobody can tell, so threads
+// beyond the bound are summoned, but ever more slowly as long as nothing ends: the n-th after 2^n
+// looks. Branches that wait for each other are late, and meet; a bound is exceeded by the logarithm
+// of how long its branches take.
+#include "run/crew.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/fence.hpp"
+#include "run/run.hpp"
+#include "run/strand.hpp"
+
+namespace soma {
+
+Crew::Crew(RunState& run, Pool* pool, LaunchMode launch, i32 threads)
+    : run_(run),
+      pool_(pool),
+      launch_(launch),
+      threads_(pool ? std::min(threads > 0 ? threads : pool->threads(), pool->threads()) : 1),
+      worth_(run.plan, run.course) {}
+
+Crew::~Crew() {
+  if (job_) pool_->dismiss(job_);
+}
+
+bool Crew::is_wave(u32 item) const {
+  const Variant variant = run_.plan.items[item].variant;
+  return variant == Variant::Parallel || variant == Variant::Dataflow;
+}
+
+bool Crew::needs_queue(u32 item) const {
+  return run_.plan.items[item].variant == Variant::Dataflow || launch_ == LaunchMode::Always ||
+         (!traits_.empty() && traits_[item] != 0);
+}
+
+// ---- Runs
+
+void Crew::begin(Strand& caller, bool alone) {
+  caller_ = &caller;
+  is_alone_ = !job_ || (alone && needed_ == 1);
+  has_failed_.store(false, std::memory_order_relaxed);
+  lost_memory_.store(false, std::memory_order_relaxed);
+  if (is_alone_) return;
+  coming_ = 0;
+  begun_.fetch_add(1, std::memory_order_relaxed);
+  pool_->open(job_);
+  is_open_ = true;
+  if (launch_ == LaunchMode::Always || threads_ == 1) return;
+  worth_.begin_run();
+  if (worth_.gain_ns() > 0 && pool_->awake() == 0) invite();
+}
+
+// Waking threads costs the caller some thirty microseconds and they come a hundred later: that pays
+// if a run is long, or if many come one right after the other and the threads stay awake.
+void Crew::invite() {
+  constexpr i64 pays_ns = 200'000, right_after_ns = 100'000;
+  if (ended_ns_ == 0 || now_ns() - ended_ns_ > right_after_ns) missed_ns_ = 0;
+  missed_ns_ += worth_.gain_ns();
+  if (missed_ns_ < pays_ns) return;
+  missed_ns_ = 0;
+  pool_->invite(threads_ - 1);
+}
+
+void Crew::end(bool well) {
+  if (!is_open_) return;
+  pool_->close(job_);
+  is_open_ = false;
+  if (worth_.is_measuring() && well) {
+    stop_at(worth_.learn(run_.passes, static_cast<u32>(threads_)));
+    pool_->listen(job_, !worth_.all_small());
+  }
+  if (worth_.gain_ns() > 0) ended_ns_ = now_ns();
+}
+
+void Crew::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Wave* wave : open_) wave->drop();
+  }
+  ring();
+  end(false);
+  spare_.insert(spare_.end(), open_.begin(), open_.end());  // there is room for all
+  open_.clear();
+  shared_.clear();
+}
+
+Wave* Crew::open(Wave::Terms terms) {
+  const std::lock_guard lock(mutex_);
+  if (spare_.empty()) {
+    waves_.push_back(std::make_unique<Wave>(run_.plan, run_.course));
+    spare_.reserve(waves_.capacity());
+    open_.reserve(waves_.capacity());
+    shared_.reserve(waves_.capacity());
+    spare_.push_back(waves_.back().get());
+  }
+  Wave* wave = spare_.back();
+  terms.threads = static_cast<u32>(threads_);
+  if (needs_queue(terms.item)) {
+    const bool is_dataflow = run_.plan.items[terms.item].variant == Variant::Dataflow;
+    wave->begin_queue(terms, order_of(terms.item), traits_,
+                      launch_ == LaunchMode::Always || !is_dataflow);
+  } else {
+    wave->begin(terms);
+  }
+  spare_.pop_back();
+  open_.push_back(wave);
+  return wave;
+}
+
+// Made once for all runs.
+const BranchOrder& Crew::order_of(u32 item) {
+  std::unique_ptr<BranchOrder>& order = orders_[item];
+  if (!order) order = std::make_unique<BranchOrder>(run_.plan, item);
+  return *order;
+}
+
+void Crew::close(Wave* wave) {
+  const std::lock_guard lock(mutex_);
+  // The innermost closes first.
+  for (std::vector<Wave*>* list : {&open_, &shared_}) {
+    const auto at = std::find(list->rbegin(), list->rend(), wave);
+    if (at != list->rend()) list->erase(std::next(at).base());
+  }
+  spare_.push_back(wave);
+}
+
+void Crew::offer(Wave& wave, bool owner_is_free) {
+  const std::lock_guard lock(mutex_);
+  if (launch_ == LaunchMode::Always) {
+    const i32 room = std::max(threads_ - 1 - hands_ - coming_, 0);
+    summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)), false);
+  }
+  if (!wave.can_share()) return;
+  if (std::ranges::find(shared_, &wave) == shared_.end()) shared_.push_back(&wave);
+  pool_->offer(job_, true);
+}
+
+Status Crew::share(Wave& wave, bool owner_is_free) {
+  u32 missing = 0;
+  i32 coming = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    missing = wave.missing_hands(owner_is_free);
+    coming = summon(wave, missing, true);
+  }
+  if (coming < static_cast<i32>(missing)) {
+    return fail(Reason::run_threads,
+                "branches that may wait for each other need {} more threads at the same time, and "
+                "the system gives {}",
+                missing, coming);
+  }
+  offer(wave, owner_is_free);
+  return {};
+}
+
+// Under the mutex, under which promises are kept too: there are as many as threads to come.
+i32 Crew::summon(Wave& wave, u32 wanted, bool beyond_bound) {
+  if (wanted == 0) return 0;
+  wave.promise(wanted);             // first, so that nobody else takes what is theirs
+  const i32 coming = pool_->summon(job_, static_cast<i32>(wanted), beyond_bound);
+  wave.withdraw(wanted - static_cast<u32>(coming));
+  coming_ += coming;
+  return coming;
+}
+
+void Crew::ring() {
+  has_failed_.store(true, std::memory_order_relaxed);
+  bell_->rings.fetch_add(1);
+}
+
+const Wave* Crew::stopped_by(u32 node) {
+  if (!has_failed_.load(std::memory_order_relaxed)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  for (const Wave* wave : open_) {
+    if (wave->stops(node)) return wave;
+  }
+  return nullptr;
+}
+
+// ---- Helpers
+
+bool Crew::help(void* self) noexcept {
+  auto& crew = *static_cast<Crew*>(self);
+  const Entered entered = crew.enter_one(Hand::Helper);
+  if (!entered.wave) return false;
+  crew.work_on(entered);
+  return true;
+}
+
+void Crew::serve(void* self) noexcept {
+  auto& crew = *static_cast<Crew*>(self);
+  Entered entered = crew.enter_one(Hand::Summoned);
+  if (entered.wave) {
+    crew.work_on(entered);
+    return;
+  }
+  // The sentinel's.
+  entered = crew.enter_one(Hand::Helper);
+  if (entered.wave) crew.work_on(entered);
+  if (crew.beyond_.load(std::memory_order_relaxed) > 0) {
+    crew.beyond_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+Crew::Entered Crew::enter_one(Hand hand) {
+  const u32 rings = bell_->rings.load(std::memory_order_acquire);
+  const std::lock_guard lock(mutex_);
+  const auto enter = [this, rings](Wave* wave, std::optional<Share> share) {
+    wave->enter();
+    ++hands_;
+    return Entered{wave, share, rings};
+  };
+  if (hand == Hand::Summoned) {
+    --coming_;
+    for (Wave* wave : open_) {
+      if (wave->promised() == 0) continue;
+      const std::optional<Share> share = wave->claim(hand);
+      return share ? enter(wave, share) : Entered{};  // somebody else was faster
+    }
+    return {};
+  }
+  while (!shared_.empty()) {
+    if (shared_.front()->can_share()) return enter(shared_.front(), std::nullopt);
+    shared_.erase(shared_.begin());
+  }
+  pool_->offer(job_, false);
+  return {};
+}
+
+// As long as there is something in this wave; who was summoned runs one branch and leaves, as he
+// may be one more than the bound.
+void Crew::work_on(Entered entered) noexcept {
+  Wave& wave = *entered.wave;
+  try {
+    Strand& strand = borrow_strand();
+    if (entered.share) {
+      strand.listen_to(entered.rings);
+      work_on(wave, *entered.share, strand);
+      finished_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      do {
+        strand.listen_to(bell_->rings.load(std::memory_order_acquire));
+        const std::optional<Share> share = wave.claim(Hand::Helper);
+        if (!share) break;
+        work_on(wave, *share, strand);
+        finished_.fetch_add(1, std::memory_order_relaxed);
+      } while (may_go_on());
+    }
+    give_back(strand);
+  } catch (...) {
+    forget_memory(wave);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    --hands_;
+  }
+  wave.leave();
+}
+
+// There is no memory to say more, and nobody may be left behind.
+void Crew::forget_memory(Wave& wave) noexcept {
+  lost_memory_.store(true, std::memory_order_relaxed);
+  wave.drop();
+  ring();
+}
+
+bool Crew::help_within(const Region& region, u32 depth) {
+  constexpr u32 depth_max = 8;     // walks on one thread's stack
+  if (depth == depth_max) return false;
+  Wave* inner = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Wave* wave : shared_) {
+      const Region& other = wave->region();
+      const bool is_within = region.item < other.item && other.item_end <= region.item_end;
+      if (!is_within || !wave->can_share()) continue;
+      inner = wave;
+      inner->enter();
+      break;
+    }
+  }
+  if (!inner) return false;
+  bool helped = false;
+  try {
+    const u32 rings = bell_->rings.load(std::memory_order_acquire);
+    if (const std::optional<Share> share = inner->claim(Hand::Helper)) {
+      Strand& strand = borrow_strand();
+      strand.listen_to(rings);
+      strand.set_depth(depth + 1);
+      work_on(*inner, *share, strand);
+      strand.set_depth(0);
+      give_back(strand);
+      helped = true;
+    }
+  } catch (...) {
+    forget_memory(*inner);
+  }
+  inner->leave();
+  return helped;
+}
+
+void Crew::work_on(Wave& wave, const Share& share, Strand& strand) {
+  strand.begin(share.region, wave.in_loop());
+  switch (strand.walk(0)) {
+    case Strand::Outcome::Done: {
+      if (!wave.finish(share)) return;
+      Status shared = this->share(wave, false);
+      if (shared.ok()) return;
+      wave.fail(share, share.region.end - 1, std::move(shared).error());
+      break;
+    }
+    case Strand::Outcome::Failed: {
+      Wave::Failure failure = strand.take_failure();
+      wave.fail(share, failure.node, std::move(failure.error));
+      break;
+    }
+    case Strand::Outcome::Dropped:  // nobody looks at what it left undone
+    case Strand::Outcome::Paused: wave.finish(share); return;
+  }
+  ring();
+}
+
+// Whether a helper that has ended a share may take another.
+bool Crew::may_go_on() {
+  const std::lock_guard lock(mutex_);
+  return hands_ < threads_;
+}
+
+Strand& Crew::borrow_strand() {
+  const std::lock_guard lock(mutex_);
+  if (spare_strands_.empty()) {
+    const auto thread = static_cast<u32>(strands_.size()) + 1;
+    strands_.push_back(std::make_unique<Strand>(run_, thread));
+    spare_strands_.reserve(strands_.size());
+    return *strands_.back();
+  }
+  Strand* strand = spare_strands_.back();
+  spare_strands_.pop_back();
+  return *strand;
+}
+
+void Crew::give_back(Strand& strand) {
+  const std::lock_guard lock(mutex_);
+  spare_strands_.push_back(&strand);
+}
+
+// ---- The sentinel
+
+void Crew::watch(void* self) noexcept {
+  try {
+    static_cast<Crew*>(self)->look_after();
+  } catch (...) {
+    // Out of memory: the next look may have more.
+  }
+}
+
+void Crew::look_after() {
+  const u64 begun = begun_.load(std::memory_order_relaxed);
+  const bool is_new = std::exchange(begun_before_, begun) != begun;
+  const u64 finished = finished_.load(std::memory_order_relaxed);
+  quiet_looks_ = std::exchange(finished_before_, finished) != finished ? 0 : quiet_looks_ + 1;
+  if (is_new) quiet_looks_ = 0;
+  if (is_new) return;  // most runs end before the next look
+
+  bell_->asked.store(true, std::memory_order_relaxed);
+  size_t strands = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    strands = strands_.size();
+  }
+  caller_->expose_if_calling();
+  for (size_t i = 0; i < strands; ++i) {
+    Strand* strand = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      strand = strands_[i].get();
+    }
+    strand->expose_if_calling();
+  }
+
+  bool has_work = false;
+  {
+    const std::lock_guard lock(mutex_);
+    has_work = std::ranges::any_of(shared_, [](Wave* wave) { return wave->can_share(); });
+  }
+  if (!has_work) return;
+  pool_->invite(threads_ - 1);
+  const u32 beyond = beyond_.load(std::memory_order_relaxed);
+  constexpr u32 doublings_max = 32;
+  if (quiet_looks_ < u64{1} << std::min(beyond, doublings_max)) return;
+  beyond_.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  const i32 coming = pool_->summon(job_, 1, true);
+  coming_ += coming;
+  if (coming == 0) beyond_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace soma

@@ -1,0 +1,120 @@
+// The threads at work on a run: the waves that they share, and who comes to help.
+#pragma once
+
+#include <map>
+
+#include "base/pool.hpp"
+#include "run/wave.hpp"
+#include "run/worth.hpp"
+
+namespace soma {
+
+class Strand;
+struct RunState;
+
+enum class LaunchMode : u8;  // run.hpp
+
+class Crew {
+ public:
+  // Without a pool the caller is alone.
+  Crew(RunState& run, Pool* pool, LaunchMode launch, i32 threads);
+  ~Crew();
+
+  // run_threads, if branches that may wait for each other can't run at the same time, whatever
+  // happens. Once, when the ops are bound.
+  Status prepare();
+  // Between these, threads may come. `alone`: only those that have to.
+  void begin(Strand& caller, bool alone);
+  void end(bool well);
+  void abandon();  // the same in the middle of a run: nobody needs it any more
+
+  // ---- For strands
+  Pool::Bell& bell() { return *bell_; }
+  // Has every strand look whether it must stop.
+  void ring();
+  bool has_light_fence() const { return has_light_fence_; }
+  bool is_alone() const { return is_alone_; }
+  bool is_measuring() const { return worth_.is_measuring(); }
+  void measured(u32 node, i64 took_ns) { worth_.add(node, took_ns); }
+  bool is_small(u32 item) const { return worth_.is_small(item); }
+  bool needs_queue(u32 item) const;
+  bool waits(u32 item) const { return !traits_.empty() && (traits_[item] & has_waits) != 0; }
+  // Opens a wave, and closes it once nobody is inside.
+  Wave* open(Wave::Terms terms);
+  void close(Wave* wave);
+  // There is more to share in a wave than before: offers it to those who are awake, and summons
+  // hands for branches that must begin (run_threads, if they don't come).
+  void offer(Wave& wave, bool owner_is_free);
+  Status share(Wave& wave, bool owner_is_free);
+  // For who waits for a part of the plan to end: helps with a wave in it. False: there is none, or
+  // `depth` says that he already does so for others who wait on the same thread's stack.
+  bool help_within(const Region& region, u32 depth);
+  // The wave of which an earlier branch failed, so that this node need not run; nullptr: none.
+  const Wave* stopped_by(u32 node);
+  bool lost_memory() const { return lost_memory_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr u8 has_pinned = BranchQueue::has_pinned, has_waits = BranchQueue::has_waits;
+
+  bool is_wave(u32 item) const;
+  Status find_traits();
+  u32 threads_needed() const;
+  void stop_at(std::vector<WorthyWave> waves);
+  void invite();
+
+  static bool help(void* self) noexcept;
+  static void serve(void* self) noexcept;
+  static void watch(void* self) noexcept;
+  // A wave with something to do, and for who was summoned a branch of it.
+  struct Entered {
+    Wave* wave = nullptr;
+    std::optional<Share> share = {};
+    u32 rings = 0;                 // of the bell, before that
+  };
+  Entered enter_one(Hand hand);
+  i32 summon(Wave& wave, u32 wanted, bool beyond_bound);
+  void work_on(Entered entered) noexcept;
+  void work_on(Wave& wave, const Share& share, Strand& strand);
+  bool may_go_on();
+  void forget_memory(Wave& wave) noexcept;
+  Strand& borrow_strand();
+  void give_back(Strand& strand);
+  const BranchOrder& order_of(u32 item);
+  void look_after();
+
+  RunState& run_;
+  Pool* const pool_;
+  const LaunchMode launch_;
+  const i32 threads_;
+  Pool::Job* job_ = nullptr;
+  Pool::Bell own_bell_;            // of a run without a pool
+  Pool::Bell* bell_ = &own_bell_;
+  Strand* caller_ = nullptr;
+  bool is_alone_ = true, is_open_ = false;
+  std::vector<u8> traits_;         // by item; empty: none has any
+  u32 needed_ = 1;                 // threads
+  bool has_light_fence_ = true;    // or nobody on the other side of it
+  Worth worth_;
+  i64 ended_ns_ = 0;               // the last run, if it would have gained by help
+  i64 missed_ns_ = 0;              // by runs that had no help, one right after the other
+
+  std::mutex mutex_;               // guards:
+  std::vector<std::unique_ptr<Wave>> waves_;
+  std::vector<Wave*> open_, spare_;
+  std::vector<Wave*> shared_;      // of the open ones, those in which there may be work
+  std::map<u32, std::unique_ptr<BranchOrder>> orders_;  // by item
+  std::vector<std::unique_ptr<Strand>> strands_;
+  std::vector<Strand*> spare_strands_;
+  i32 hands_ = 0;                  // at work on shares, without the owners of waves
+  i32 coming_ = 0;                 // summoned
+
+  std::atomic<bool> has_failed_{false};  // some wave's branch, in this run
+  std::atomic<bool> lost_memory_{false};
+  std::atomic<u64> begun_{0};      // runs
+  std::atomic<u64> finished_{0};   // shares
+  std::atomic<u32> beyond_{0};     // threads that the sentinel summoned
+  u64 begun_before_ = 0, finished_before_ = 0;  // the sentinel's: at its last look
+  u64 quiet_looks_ = 0;            // since then nothing was finished
+};
+
+}  // namespace soma

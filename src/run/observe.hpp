@@ -1,0 +1,41 @@
+// What a run tells whoever watches it.
+#pragma once
+
+#include "base/core.hpp"
+
+namespace soma {
+
+struct Event {
+  enum class Kind : u8 {
+    RunStarted,
+    RunFinished,
+    RunFailed,     // error
+    NodeStarted,
+    NodeFinished,
+    NodeFailed,    // error
+    PassFinished,  // of the loop `node`: pass, ended
+    ArmChosen,     // `node` decided: arm
+  };
+  enum class Ended : u8 { No, BySignal, ByBound };
+
+  Kind kind = Kind::RunStarted;
+  Ended ended = Ended::No;
+  i64 at_ns = 0;                    // monotonic (base/clock.hpp), never less than before
+  u32 node = ~u32{0};               // of the plan; none: the run
+  std::span<const u64> passes;      // of the loops around the node, the outermost first
+  u64 pass = 0;                     // counted from 1
+  u32 arm = 0;                      // in the order of the plan
+  u32 thread = 0;                   // 0: the one that waits for the run
+  u64 done = 0, total = 0;          // nodes; a loop's body counts once, when the loop ends
+  const Error* error = nullptr;
+};
+std::string_view event_name(Event::Kind kind);  // "run_started", …
+
+// Called on the thread on which it happens, one call at a time. Failures of branches that a wave
+// overrules are told as well. What an event points to lives until the call returns.
+struct Observer {
+  void (*notify)(void* user, const Event& event) = nullptr;
+  void* user = nullptr;
+};
+
+}  // namespace soma

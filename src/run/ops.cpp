@@ -1,0 +1,57 @@
+// Keeps ops sorted by name and version, and finds them.
+#include "run/ops.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace soma {
+
+namespace {
+
+using Key = std::pair<std::string_view, u32>;
+Key key_of(const NodeOp& op) { return {op.name, op.version}; }
+
+}  // namespace
+
+Ops::~Ops() {
+  for (const NodeOp& op : ops_) {
+    if (op.destroy) op.destroy(op.user);
+  }
+}
+
+Status Ops::add(NodeOp op) {
+  if (op.name.empty() || find_invalid_utf8(op.name) != std::string::npos) {
+    return fail(Reason::argument_range, "an op's name is text in UTF-8 and not empty, got {}",
+                quoted(op.name));
+  }
+  if (!op.forward) return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
+  const auto at = std::ranges::lower_bound(ops_, key_of(op), {}, key_of);
+  if (at != ops_.end() && key_of(*at) == key_of(op)) {
+    return fail(Reason::ops_duplicate, "op {} of version {} is registered already",
+                quoted(op.name), op.version)
+        .with("op", op.name);
+  }
+  ops_.insert(at, std::move(op));
+  return {};
+}
+
+const NodeOp* Ops::find(std::string_view name, u32 version) const {
+  for (const u32 wanted : {version, u32{0}}) {
+    const auto at = std::ranges::lower_bound(ops_, Key{name, wanted}, {}, key_of);
+    if (at != ops_.end() && key_of(*at) == Key{name, wanted}) return &*at;
+  }
+  return nullptr;
+}
+
+std::string Ops::versions(std::string_view name) const {
+  std::string out;
+  for (const NodeOp& op : ops_) {
+    if (op.name != name) continue;
+    if (!out.empty()) out += ", ";
+    out += text("{}", op.version);
+  }
+  return out;
+}
+
+}  // namespace soma

@@ -1,0 +1,47 @@
+// Ops: names bound to code. A plan names ops, a run finds their code here.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace soma {
+
+class NodeCall;
+
+// Computes one node: reads call.input(), sets call.output() (null otherwise). `user` is what the
+// op's bind made, or without one the op's own. A failure is an Error, or an exception.
+using Forward = Status (*)(void* user, NodeCall& call);
+
+struct NodeOp {
+  std::string name;
+  u32 version = 0;              // 0: of every version that has no entry of its own
+  Forward forward = nullptr;
+  void* user = nullptr;
+  void (*destroy)(void* user) = nullptr;  // with the Ops
+
+  // Makes of a node's settings what forward needs, once for each node of a run, before it starts.
+  Result<void*> (*bind)(void* user, const PlanNode& node) = nullptr;
+  void (*unbind)(void* bound) = nullptr;
+
+  bool caller_only = false;     // only on the thread that waits for the run
+  bool waits = false;           // may wait for another branch, whatever the node declares
+};
+
+class Ops {
+ public:
+  Ops() = default;
+  Ops(const Ops&) = delete;
+  Ops& operator=(const Ops&) = delete;
+  ~Ops();
+
+  // ops_duplicate, argument_null, argument_range; then `op.user` stays the caller's.
+  Status add(NodeOp op);
+  // nullptr: there is none. What is found stays where it is until the next add.
+  const NodeOp* find(std::string_view name, u32 version) const;
+  // Every version there is, for messages: "1, 2".
+  std::string versions(std::string_view name) const;
+
+ private:
+  std::vector<NodeOp> ops_;         // by name and version
+};
+
+}  // namespace soma

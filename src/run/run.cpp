@@ -1,0 +1,148 @@
+// Makes runs, drives them, and gives out what they yield.
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/clock.hpp"
+#include "base/problems.hpp"
+#include "base/text.hpp"
+#include "run/strand.hpp"
+
+namespace soma {
+
+struct Run::State {
+  State(const Plan& plan, const RunOptions& options)
+      : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
+    run.observer = options.observer;
+  }
+  ~State() { run.crew.abandon(); }  // others may still look at the strand
+
+  enum class Phase : u8 { Idle, Started, Walking, Ended };
+
+  RunState run;
+  Strand strand;
+  Phase phase = Phase::Idle;
+  std::optional<Error> error;
+  bool lost_memory = false;       // there was none left to say so
+
+  void walk(i64 pause_at_ns);
+  void tell(Event::Kind kind);
+};
+
+namespace {
+
+Status check_supported(const Plan& plan, const RunOptions& options) {
+  Problems problems;
+  for (u32 at = 0; at < plan.items.size(); ++at) {
+    const PlanItem& item = plan.items[at];
+    const bool is_stream = item.variant == Variant::Stream;
+    if (is_stream || item.variant == Variant::Step) {
+      const std::string& id = plan.nodes[is_stream ? plan.items[at + 1].node : item.node].id;
+      problems.add(fail(Reason::run_unsupported,
+                        "node {}: this version of the library can't run plans with a {}",
+                        quoted(id), variant_name(item.variant))
+                       .with("node", id));
+    } else if (item.variant == Variant::Remote && !options.remote_inline) {
+      const std::string& id = plan.nodes[item.node].id;
+      problems.add(fail(Reason::run_no_transport,
+                        "node {} is to run on target {}, and the run has no transport: run it "
+                        "here with the option remote=inline",
+                        quoted(id), quoted(plan.nodes[item.node].target.name))
+                       .with("node", id));
+    }
+  }
+  return std::move(problems).status();
+}
+
+}  // namespace
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::~Run() = default;
+
+Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
+                                         const RunOptions& options) {
+  SOMA_TRY(check_supported(plan, options));
+  auto state = std::make_unique<State>(plan, options);
+  SOMA_TRY(state->run.values.check_keys());
+  SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, state->run.values));
+  state->run.binding.emplace(std::move(binding));
+  SOMA_TRY(state->run.crew.prepare());
+  return std::unique_ptr<Run>(new Run(std::move(state)));
+}
+
+Status Run::observe(Observer observer) {
+  if (state_->phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before others watch it");
+  }
+  state_->run.observer = observer;
+  return {};
+}
+
+Status Run::start(Value input, const Cancel* cancel) {
+  State& state = *state_;
+  if (state.phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before it starts again");
+  }
+  state.run.values.feed(Course::whole) = std::move(input);
+  state.run.cancel = cancel ? cancel : &state.run.never;
+  state.run.done = 0;
+  state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
+  state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
+                     false);
+  state.phase = State::Phase::Started;
+  if (state.run.is_watched()) state.tell(Event::Kind::RunStarted);
+  return {};
+}
+
+void Run::State::tell(Event::Kind kind) {
+  Event event;
+  event.kind = kind;
+  event.error = error ? &*error : nullptr;
+  run.notify(event);
+}
+
+void Run::State::walk(i64 pause_at_ns) {
+  if (phase == Phase::Idle || phase == Phase::Ended) return;
+  if (phase == Phase::Started) run.crew.begin(strand, pause_at_ns != 0);
+  phase = Phase::Walking;
+  Strand::Outcome outcome = Strand::Outcome::Failed;
+  try {
+    outcome = strand.walk(pause_at_ns);
+  } catch (const std::bad_alloc&) {
+    run.crew.abandon();
+    lost_memory = true;
+    phase = Phase::Ended;
+    return;
+  }
+  if (outcome == Strand::Outcome::Paused) return;
+  run.crew.end(outcome == Strand::Outcome::Done);
+  phase = Phase::Ended;
+  if (outcome == Strand::Outcome::Failed) error = strand.take_failure().error;
+  if (run.is_watched()) tell(error ? Event::Kind::RunFailed : Event::Kind::RunFinished);
+}
+
+bool Run::step(i64 budget_ns) {
+  state_->walk(std::max(now_ns() + std::max(budget_ns, i64{0}), i64{1}));
+  return state_->phase == State::Phase::Idle || state_->phase == State::Phase::Ended;
+}
+
+Result<Value> Run::finish() {
+  State& state = *state_;
+  if (state.phase == State::Phase::Idle) {
+    return fail(Reason::run_not_started, "no execution has begun: start one first");
+  }
+  state.walk(0);
+  state.phase = State::Phase::Idle;
+  std::optional<Error> error = std::exchange(state.error, std::nullopt);
+  // Also when there is no memory for the result.
+  struct LetGo {
+    Values& values;
+    ~LetGo() { values.clear(); }
+  } let_go{state.run.values};
+  if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
+  if (error) return *std::move(error);
+  return state.run.values.result();
+}
+
+}  // namespace soma

@@ -1,0 +1,60 @@
+// A run of a plan.
+//
+//   SOMA_ASSIGN(std::unique_ptr<Run> run, Run::create(plan, ops, {}));
+//   SOMA_TRY(run->start(Value::integer(3), nullptr));
+//   SOMA_ASSIGN(Value value, run->finish());   // and so on, as often as one likes
+//
+// All that a run needs is made by create; a run of code that allocates nothing allocates nothing.
+// A run is a state machine with a stack of its own: a host may drive it piece by piece, and however
+// deep a plan nests, no thread's stack grows.
+#pragma once
+
+#include "base/cancel.hpp"
+#include "base/pool.hpp"
+#include "run/observe.hpp"
+#include "run/ops.hpp"
+
+namespace soma {
+
+enum class LaunchMode : u8 {
+  Adaptive,  // branches are shared if that pays, or if they may wait for each other
+  Always,    // each branch of a wave has a thread of its own at once, as far as the bound goes
+};
+
+struct RunOptions {
+  bool remote_inline = false;   // runs remote parts here
+  Observer observer = {};
+  Pool* pool = nullptr;         // outlives the run; none: the caller is alone
+  i32 threads = 0;              // at most, the caller included; 0: the pool's bound
+  LaunchMode launch = LaunchMode::Adaptive;
+};
+
+class Run {
+ public:
+  // The plan and the ops must outlive it. run_unbound_op, run_unsupported and run_no_transport,
+  // each of all places at once; and what the ops say of their nodes' settings.
+  static Result<std::unique_ptr<Run>> create(const Plan& plan, const Ops& ops,
+                                             const RunOptions& options);
+  ~Run();
+
+  // Who is told from the next start on. busy, if the last run has not ended.
+  Status observe(Observer observer);
+  // Begins; nothing is called yet. `cancel` may be null, and outlives the run's end. busy, if the
+  // last run has not ended.
+  Status start(Value input, const Cancel* cancel);
+  // Goes on for about so long, and for one node at least, on this thread alone, but for branches
+  // that may wait for each other. True: the run has ended. Once driven so, a run does not change to
+  // help.
+  bool step(i64 budget_ns);
+  // Runs to the end, and says how it ended. run_node_failed, run_exception, run_no_arm, run_signal,
+  // run_predicate, run_input, cancelled, deadline: with details "node" and "path". Then all values
+  // are let go of, and start may be called again.
+  Result<Value> finish();
+
+ private:
+  struct State;
+  explicit Run(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace soma

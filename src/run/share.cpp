@@ -1,0 +1,78 @@
+// Waves that are shared, from the side of the strand that opened them.
+//
+// The owner takes shares like everybody else, so it can always finish alone: it waits only for
+// others who have taken a branch, and while branches that it must not take are still to begin. If
+// these others share waves in their branches, it helps them meanwhile: what it takes there has to
+// end anyway before its own wave does. Then the wave closes, and its error, if there is one, is an
+// error of its place.
+#include "base/clock.hpp"
+#include "run/strand.hpp"
+
+namespace soma {
+
+Strand::Next Strand::enter_wave(const Stop& stop) {
+  const u32 item = stop.item;
+  if (run_.crew.is_alone() && !run_.crew.waits(item)) {
+    ++next_;                        // walked through, as if it were none
+    return Next::Go;
+  }
+  Wave::Terms terms;
+  terms.item = item;
+  terms.first = item + 1;
+  terms.item_end = run_.plan.items[item].end;
+  terms.in_loop = loops_ > 0;
+  terms.nodes_min = stop.nodes_min;
+  // First all that may fail, as an open wave has to have a frame.
+  if (frames_.size() == frames_.capacity()) frames_.reserve(2 * frames_.size() + 1);
+  Frame frame;
+  frame.region = course().items(terms.first, terms.item_end);
+  frame.stop = next_;
+  frame.wave = run_.crew.open(terms);
+  frames_.push_back(frame);
+  Status summoned = run_.crew.share(*frame.wave, true);
+  if (!summoned.ok()) return fail_at(frame.region.begin, std::move(summoned).error());
+  return Next::Go;
+}
+
+Strand::Next Strand::next_share() {
+  Frame& frame = frames_.back();
+  Wave& wave = *frame.wave;
+  while (true) {
+    const u32 seen = wave.changes();
+    if (const std::optional<Share> share = wave.claim(thread_ == 0 ? Hand::Caller : Hand::Helper)) {
+      frame.share = *share;
+      frame.has_share = true;
+      frame.region = share->region;
+      node_ = share->region.begin;
+      next_ = course().first_stop(share->region.item);
+      return Next::Go;
+    }
+    if (wave.is_over() && wave.is_empty()) return leave_wave();
+    if (pause_at_ns_ != 0 && now_ns() >= pause_at_ns_) return Next::Paused;
+    if (thread_ == 0) run_.cancel->check().ok();  // for its tick; branches look by themselves
+    if (pause_at_ns_ == 0 && run_.crew.help_within(wave.region(), depth_)) continue;
+    constexpr i64 longest_ns = 10'000'000;
+    wave.await_change(seen, longest_ns);
+  }
+}
+
+Strand::Next Strand::leave_wave() {
+  Frame& frame = frames_.back();
+  Wave* const wave = frame.wave;
+  const Wave* const dropped_for = frame.dropped_for;
+  const Region region = wave->region();
+  std::optional<Wave::Failure> failure = wave->take_failure();
+  run_.crew.close(wave);
+  frames_.pop_back();
+  node_ = region.end;
+  next_ = course().first_stop(region.item_end);
+  if (dropped_for) return drop_for(*dropped_for);
+  if (!failure && run_.crew.lost_memory()) {
+    failure = Wave::Failure{region.begin, fail(Reason::out_of_memory, "there is no memory left")};
+  }
+  if (!failure) return Next::Go;
+  failure_ = std::move(failure);
+  return stop_walk(nullptr);
+}
+
+}  // namespace soma

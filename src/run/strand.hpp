@@ -1,0 +1,100 @@
+// A strand: one thread's way through a part of a plan.
+#pragma once
+
+#include "run/node_call.hpp"
+#include "run/run_state.hpp"
+
+namespace soma {
+
+class Strand {
+ public:
+  // `thread`: for events; 0 is the one that waits for the run.
+  Strand(RunState& run, u32 thread);
+
+  // What it has heard of the bell, before the part to walk through was claimed; then that part.
+  void listen_to(u32 rings);
+  // How many walks wait for this one on its thread's stack.
+  void set_depth(u32 depth) { depth_ = depth; }
+  void begin(const Region& region, bool in_loop);
+
+  enum class Outcome : u8 {
+    Done,     // behind the part
+    Paused,   // the time is over
+    Failed,   // take_failure()
+    Dropped,  // a branch before this part failed: nobody needs it any more
+  };
+  // `pause_at_ns`: by the monotonic clock; 0: never.
+  Outcome walk(i64 pause_at_ns);
+  // Its node is the first of which the failure depends, for the order of errors.
+  Wave::Failure take_failure() { return *std::exchange(failure_, std::nullopt); }
+
+  // ---- expose.cpp: for the sentinel, from another thread
+  void expose_if_calling();
+
+ private:
+  friend class NodeCall;
+  // A region that the walk is in; the innermost last.
+  struct Frame {
+    Region region;
+    u32 construct = Course::whole;  // whose region it is, if it is one's
+    u32 stop = 0;                   // the construct's or the wave's own
+    Wave* wave = nullptr;           // that it is a share of
+    Share share = {};               // … and is at work on, unless that has ended
+    bool has_share = false;
+    const Wave* dropped_for = nullptr;  // the wave has been dropped, as that one failed
+  };
+  enum class Next : u8 { Go, Paused, Ended };
+
+  // ---- strand.cpp
+  Next step();
+  Next call_until(u32 end);
+  u32 call_all(u32 node, u32 end, Status& failed);
+  Next call_watched_until(u32 end);
+  bool attend();                    // whether the bell has rung; afterwards frames may change
+  Next answer_bell();
+  Next enter(const Stop& stop);
+  Next leave_region();
+  Next fail_at(u32 node, Error error);
+  Next drop_for(const Wave& failed);
+  Next stop_walk(const Wave* failed);
+  Next exception();
+  Status check() const;             // whether the caller wants it to go on
+  Status check_in_call() const;     // and all others
+  void tell(Event::Kind kind, u32 node, const Error* error = nullptr);
+  void settle(u64 nodes);           // counts them as done, unless a loop will
+  void push(const Region& region, u32 construct, u32 stop, u32 first_stop);
+  u32 place() const;                // a node of the region that the walk is in
+  const Course& course() const { return run_.course; }
+
+  // ---- loop.cpp
+  Next enter_loop(const Stop& stop);
+  Next finish_pass();
+  Result<bool> wants_to_stop(const Construct& loop, u64 pass) const;
+
+  // ---- branch.cpp
+  Next enter_branch(const Stop& stop);
+
+  // ---- share.cpp
+  Next enter_wave(const Stop& stop);
+  Next next_share();
+  Next leave_wave();
+
+  // ---- expose.cpp
+  void expose(u32 node);
+
+  RunState& run_;
+  NodeCall call_;
+  const u32 thread_;
+  std::mutex mutex_;                // guards the frames against the sentinel: see expose.cpp
+  std::vector<Frame> frames_;
+  u32 node_ = 0;                    // the next to call
+  u32 next_ = 0;                    // the next stop
+  u32 loops_ = 0;                   // around the walk, as far as it matters
+  u32 heard_ = 0;                   // rings of the bell
+  u32 depth_ = 0;
+  i64 pause_at_ns_ = 0;
+  Outcome outcome_ = Outcome::Done;
+  std::optional<Wave::Failure> failure_;
+};
+
+}  // namespace soma

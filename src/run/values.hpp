@@ -1,0 +1,60 @@
+// The values of a run: one slot for each node, and what constructs hand to their regions.
+#pragma once
+
+#include "run/course.hpp"
+
+namespace soma {
+
+// Slots are written by whoever runs their node and read by nodes behind it in the plan: no lock is
+// needed, as waves join before anything behind them runs. Whether a slot counts is decided by the
+// branches and not by the nodes: choosing an arm marks the nodes of the other arms as absent.
+class Values {
+ public:
+  Values(const Plan& plan, const Course& course);
+
+  Value& slot(u32 node) { return slots_[node]; }
+  bool is_present(u32 node) const { return present_[node] != 0; }
+  void set_present(u32 begin, u32 end, bool is_present);
+  // Forgets the values of nodes [begin, end); all of them, and what was handed to constructs.
+  void clear(u32 begin, u32 end);
+  void clear();
+
+  // What nodes without data edges read in the regions of a construct, or in the whole plan.
+  Value& feed(u32 construct) { return feeds_[construct == Course::whole ? 0 : construct + 1]; }
+
+  // What a node reads: where it lies, or `made`, if it had to be put together or nobody else will
+  // ever read it. Once for each time that the node runs.
+  const Value& input(u32 node, Value& made);
+  // graph_ambiguous_port, for each node that reads several values of which two have one key.
+  Status check_keys() const;
+  // run_input, if an edge into the node names an output that its source did not yield.
+  Status check_outputs(u32 node) const;
+  bool names_outputs(u32 node) const;
+
+  // The leaves, if the plan has nodes; otherwise its input.
+  Value result() const;
+
+ private:
+  enum class From : u8 { Feed, Node, Several };
+  struct Reading {
+    From from = From::Feed;
+    bool moves = false;         // Node: no other node reads that value, nor this one again
+    u32 at = 0;                 // of feeds_ or slots_
+  };
+
+  std::vector<u32> around_each(const Course& course) const;
+  std::vector<u8> count_readers(const Course& course) const;
+  std::string_view key_of(const Source& source) const;
+  // nullptr: absent, or no such member.
+  const Value* read(const Source& source) const;
+  bool reads_all_of(const Source& source) const;
+  Value collect(u32 node) const;
+
+  const Plan& plan_;
+  std::vector<Value> slots_;
+  std::vector<u8> present_;
+  std::vector<Value> feeds_;
+  std::vector<Reading> readings_;
+};
+
+}  // namespace soma

@@ -1,0 +1,205 @@
+// Claims of branches, and the error of the first declared of those that fail.
+//
+// Loose waves. All branches lie in one row, so a cursor over their items is all there is to claim
+// from: a thread takes a run of branches by moving the cursor, as many as make its part of what is
+// left, so that there are few claims and the last ones are small. That needs O(threads) claims for
+// any number of branches.
+//
+// Errors. Branches are claimed in their order, so when one fails, all before it have been claimed
+// and run on, and all that nobody has are behind it: the cursor jumps to the end. Who already runs
+// one behind it stops at its next node. The error with the lowest node is kept; a later one can't
+// belong to an earlier branch, and an earlier one replaces it. So the error does not depend on who
+// was faster, as long as those before the first declared failing branch run to their end, which
+// they do.
+#include "run/wave.hpp"
+
+#include <algorithm>
+
+#include "base/spin.hpp"
+
+namespace soma {
+
+void Wave::begin(const Terms& terms) {
+  const std::lock_guard lock(mutex_);
+  set(terms);
+  has_queue_ = false;
+  const u32 first = terms.is_begun ? plan_.items[terms.first].end : terms.first;
+  cursor_.store(first, std::memory_order_release);
+}
+
+void Wave::begin_queue(const Terms& terms, const BranchOrder& order, std::span<const u8> traits,
+                       bool one_by_one) {
+  const std::lock_guard lock(mutex_);
+  set(terms);
+  has_queue_ = true;
+  BranchQueue::Terms branches;
+  branches.first = order.number_of(terms.first);
+  branches.end = order.number_of(terms.item_end - 1) + 1;
+  branches.is_begun = terms.is_begun;
+  branches.traits = traits;
+  branches.threads = terms.threads;
+  branches.one_by_one = one_by_one;
+  queue_.begin(order, branches);
+  cursor_.store(terms.item_end, std::memory_order_release);
+}
+
+void Wave::set(const Terms& terms) {
+  item_ = terms.item;
+  region_ = course_.items(terms.first, terms.item_end);
+  in_loop_ = terms.in_loop;
+  threads_ = terms.threads;
+  nodes_min_ = terms.nodes_min;
+  failed_node_ = no_node;
+  error_.reset();
+  dropped_from_.store(no_node, std::memory_order_relaxed);
+}
+
+u32 Wave::branch_end(u32 item) const {
+  while (course_.parent(item) != item_) item = course_.parent(item);
+  return plan_.items[item].end;
+}
+
+Share Wave::begun() const {
+  const u32 first = region_.item;
+  const Region branch = course_.items(first, plan_.items[first].end);
+  return {branch, {has_queue_ ? queue_.order().number_of(first) : 0, has_queue_ ? 1u : 0u}};
+}
+
+std::optional<Share> Wave::claim(Hand hand) {
+  if (!has_queue_) return claim_loose();
+  const std::lock_guard lock(mutex_);
+  const BranchSet::Run run = queue_.claim(hand);
+  if (run.count == 0) return std::nullopt;
+  const std::vector<u32>& items = queue_.order().items;
+  return Share{course_.items(items[run.first], items[run.first + run.count]), run};
+}
+
+std::optional<Share> Wave::claim_loose() {
+  u32 first = cursor_.load(std::memory_order_acquire);
+  while (first < region_.item_end) {
+    const u32 begin = course_.items(first, first).begin;
+    const u32 nodes = std::max((region_.end - begin) / (2 * threads_), nodes_min_);
+    const u32 last = begin + std::min(std::max(nodes, u32{1}), region_.end - begin) - 1;
+    const u32 end = branch_end(course_.item_of(last));
+    if (cursor_.compare_exchange_weak(first, end, std::memory_order_acq_rel)) {
+      return Share{course_.items(first, end)};
+    }
+  }
+  return std::nullopt;
+}
+
+bool Wave::finish(const Share& share) {
+  if (!has_queue_) return false;
+  bool follows = false;
+  {
+    const std::lock_guard lock(mutex_);
+    follows = queue_.finish(share.run);
+  }
+  tell();
+  return follows;
+}
+
+void Wave::fail(const Share& share, u32 node, Error error) {
+  const u32 behind = branch_end(course_.item_of(node));
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_queue_) {
+      const u32 failed = queue_.order().number_of(course_.item_of(node));
+      if (share.run.count > 0) queue_.finish({share.run.first, failed + 1 - share.run.first});
+      queue_.drop_from(failed + 1);
+    } else {
+      cursor_.store(region_.item_end, std::memory_order_release);
+    }
+    drop_from(course_.items(behind, behind).begin);
+    if (node < failed_node_) {
+      failed_node_ = node;
+      error_ = std::move(error);
+    }
+  }
+  tell();
+}
+
+void Wave::drop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_queue_) queue_.drop_from(0);
+    cursor_.store(region_.item_end, std::memory_order_release);
+    drop_from(region_.begin);
+  }
+  tell();
+}
+
+void Wave::drop_from(u32 node) {
+  dropped_from_.store(std::min(node, dropped_from_.load(std::memory_order_relaxed)),
+                      std::memory_order_relaxed);
+}
+
+bool Wave::can_share() {
+  if (!has_queue_) return cursor_.load(std::memory_order_relaxed) < region_.item_end;
+  const std::lock_guard lock(mutex_);
+  return queue_.can_share();
+}
+
+bool Wave::is_over() {
+  if (!has_queue_) return cursor_.load(std::memory_order_relaxed) >= region_.item_end;
+  const std::lock_guard lock(mutex_);
+  return queue_.is_over();
+}
+
+std::optional<Wave::Failure> Wave::take_failure() {
+  const std::lock_guard lock(mutex_);
+  if (!error_) return std::nullopt;
+  return Failure{failed_node_, *std::exchange(error_, std::nullopt)};
+}
+
+// ---- Promises
+
+u32 Wave::missing_hands(bool owner_is_free) {
+  const std::lock_guard lock(mutex_);
+  return has_queue_ ? queue_.missing_hands(owner_is_free) : 0;
+}
+
+u32 Wave::idle_branches(bool owner_is_free) {
+  const std::lock_guard lock(mutex_);
+  return has_queue_ ? queue_.idle_branches(owner_is_free) : 0;
+}
+
+void Wave::promise(u32 hands) {
+  const std::lock_guard lock(mutex_);
+  queue_.promise(hands);
+}
+
+void Wave::withdraw(u32 hands) {
+  const std::lock_guard lock(mutex_);
+  queue_.withdraw(hands);
+}
+
+u32 Wave::promised() {
+  const std::lock_guard lock(mutex_);
+  return has_queue_ ? queue_.promised() : 0;
+}
+
+// ---- Waiting
+
+void Wave::leave() {
+  if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) tell();
+}
+
+void Wave::tell() {
+  changes_.fetch_add(1);
+  if (owner_sleeps_.load()) futex_wake_all(changes_);
+}
+
+void Wave::await_change(u32 seen, i64 longest_ns) {
+  constexpr i64 spin_ns = 50'000, yield_ns = 200'000;
+  Spin spin(spin_ns, yield_ns);
+  while (changes() == seen) {
+    if (spin.wait()) continue;
+    owner_sleeps_.store(true);
+    if (changes_.load() == seen) futex_wait_for(changes_, seen, longest_ns);
+    owner_sleeps_.store(false);
+    return;
+  }
+}
+
+}  // namespace soma

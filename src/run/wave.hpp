@@ -1,0 +1,99 @@
+// A wave that several threads share: who has which branches, and which of them failed first.
+#pragma once
+
+#include <mutex>
+
+#include "run/branch_queue.hpp"
+
+namespace soma {
+
+// A part of a wave that one thread runs: some of its branches, one after the other.
+struct Share {
+  Region region;
+  BranchSet::Run run = {0, 0};     // of a queue: which branches these are
+};
+
+class Wave {
+ public:
+  // What is shared: the branches of `item` in the items [first, item_end).
+  struct Terms {
+    u32 item = 0, first = 0, item_end = 0;
+    bool is_begun = false;         // its owner is in the first already
+    bool in_loop = false;          // for progress: a loop counts its nodes itself
+    u32 threads = 1;               // that may come, for the size of shares
+    u32 nodes_min = 1;             // of a share
+  };
+  Wave(const Plan& plan, const Course& course) : plan_(plan), course_(course) {}
+
+  // Branches in their order, many at a time, without locks: if any thread may run any of them.
+  // Otherwise one by one, from a queue (branch_queue.hpp).
+  void begin(const Terms& terms);
+  void begin_queue(const Terms& terms, const BranchOrder& order, std::span<const u8> traits,
+                   bool one_by_one);
+
+  // What its owner is in, if it is begun.
+  Share begun() const;
+  std::optional<Share> claim(Hand hand);
+  // What was claimed has ended well. Returns whether there is more to share than before.
+  bool finish(const Share& share);
+  // The branch with this node, in this share, failed: those behind it need not run, and stop if
+  // they do.
+  void fail(const Share& share, u32 node, Error error);
+  // No branch has to run any more.
+  void drop();
+
+  // Whether a walk at this node has to stop: a branch before it failed.
+  bool stops(u32 node) const {
+    return node >= dropped_from_.load(std::memory_order_relaxed) && node < region_.end;
+  }
+  bool can_share();
+  bool is_over();                  // nothing is left to claim, now or later
+  struct Failure {
+    u32 node;
+    Error error;
+  };
+  std::optional<Failure> take_failure();
+  const Region& region() const { return region_; }
+  bool in_loop() const { return in_loop_; }
+
+  // ---- Promises (branch_queue.hpp)
+  u32 missing_hands(bool owner_is_free);
+  u32 idle_branches(bool owner_is_free);
+  void promise(u32 hands);
+  void withdraw(u32 hands);
+  u32 promised();
+
+  // ---- Helpers inside; the owner waits for them
+  void enter() { inside_.fetch_add(1, std::memory_order_relaxed); }
+  void leave();
+  bool is_empty() const { return inside_.load(std::memory_order_acquire) == 0; }
+  // Waits a little for somebody to leave or to finish, unless that happened since `seen`.
+  u32 changes() const { return changes_.load(std::memory_order_acquire); }
+  void await_change(u32 seen, i64 longest_ns);
+
+ private:
+  u32 branch_end(u32 item) const;  // of the branch that an item lies in
+  std::optional<Share> claim_loose();
+  void drop_from(u32 node);        // under the mutex
+  void set(const Terms& terms);    // under the mutex
+  void tell();
+
+  const Plan& plan_;
+  const Course& course_;
+  Region region_;
+  u32 item_ = 0;
+  bool in_loop_ = false;
+  u32 threads_ = 1, nodes_min_ = 1;
+  alignas(64) std::atomic<u32> cursor_{0};         // the item of the first branch that nobody has
+  std::atomic<u32> inside_{0};
+  std::atomic<u32> changes_{0};
+  std::atomic<bool> owner_sleeps_{false};
+  std::atomic<u32> dropped_from_{no_node};
+  std::mutex mutex_;                               // guards all below
+  BranchQueue queue_;
+  bool has_queue_ = false;
+  u32 failed_node_ = no_node;
+  std::optional<Error> error_;
+};
+
+}  // namespace soma
