@@ -1,9 +1,9 @@
 /* Circuits: what a model computes in one step, as a list of ops over edges. Immutable.
  *
  * A circuit names weights, formats and shapes; it holds no weights, threads or devices, and does
- * not need the model it came from. From here a plan is made (plan.h), and from that a program
- * (program.h). Sessions do all of this by themselves: these nouns are for looking, comparing and
- * explaining.
+ * not need the model it came from. From here a plan is made (fusion_plan.h), and from that a
+ * program (program.h). Sessions do all of this by themselves: these nouns are for looking,
+ * comparing and explaining.
  */
 #ifndef SOMA_CIRCUIT_H
 #define SOMA_CIRCUIT_H

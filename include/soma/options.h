@@ -7,7 +7,9 @@
  *   "session"   context, sequences, prefill_rows, policy
  *   "generate"  tokens, temperature, top_k, top_p, min_p, repetition_penalty, penalty_window,
  *               seed, stream, ignore_end
- *   "plan"      mode, rows, policy, rules
+ *   "plan"      mode, rows, policy, rules (of fusion plans)
+ *   "compile"   mode, chunk, parallelize_dag
+ *   "run"       remote
  *
  * soma_options_describe gives each key's type, default, range and meaning; ABI.md lists them. A
  * key that does not exist is SOMA_NOT_FOUND, a value of the wrong type SOMA_INVALID_ARGUMENT, one

@@ -1,81 +1,74 @@
-/* Plans: which nodes of a circuit run together as one launch (fusion plan), and where the values
- * between launches live (buffer plan). Immutable; each outlives what it was made from.
+/* Plans: in which order the nodes of a graph run, and which of them at the same time.
+ *
+ * A plan is immutable, needs no graph, and may serve any number of runs at once. Compiling is pure:
+ * equal graphs and options give equal plans, byte for byte.
  */
 #ifndef SOMA_PLAN_H
 #define SOMA_PLAN_H
 
 #include "soma/base.h"
-#include "soma/circuit.h"
+#include "soma/graph.h"
 #include "soma/options.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct soma_fusion_plan soma_fusion_plan;
-typedef struct soma_buffer_plan soma_buffer_plan;
+typedef struct soma_plan soma_plan;
 
-/* Plans a circuit for the kernel set of its runtime. `options` is of kind "plan": mode and rows say
- * which steps the plan serves, policy how exact they are, rules replaces the built-in rule file.
- * Equal inputs give equal plans. Errors: "fusion.rules", "fusion.uncovered".
+/* Compiles a graph. `options` is of kind "compile". Any error that the compiler finds means no
+ * plan: the call's error is the first of them, with others attached; its reasons are those named
+ * "graph.", "loop.", "branch.", "region.", "schema.", "stream." and "distribute.". Linear in nodes
+ * and edges, but for sorting.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_fusion_plan_create(const soma_circuit* circuit, const soma_options* options,
-                        soma_fusion_plan** out, soma_error** error) SOMA_NOEXCEPT;
+soma_plan_compile(const soma_graph* graph, const soma_options* options, soma_plan** out,
+                  soma_error** error) SOMA_NOEXCEPT;
 
-/* JSON: "digest" (two plans with one digest run the same), "mode", "rows", "policy", "groups",
- * "launches", "copies" (counts of one step), "edges" (absent, fused, materialized).
+/* What the compiler had to say when it made the plan, as JSON: "diagnostics", an array of {"code",
+ * "level" ("error", "warning", "info"), "message", "hint", "nodes", "edges"}, and "left_out", how
+ * many more there were. A plan that was parsed has none.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_fusion_plan_facts(const soma_fusion_plan* plan, soma_blob** out,
-                       soma_error** error) SOMA_NOEXCEPT;
+soma_plan_diagnostics(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
-/* Text, one line a group.
+/* From a plan document. The document's problems come all at once, each with its place: as in
+ * soma_graph_parse; what no plan can be is "document.type".
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_fusion_plan_dump(const soma_fusion_plan* plan, soma_blob** out,
-                      soma_error** error) SOMA_NOEXCEPT;
+soma_plan_parse(const soma_runtime* runtime, const char* json, size_t json_length, soma_plan** out,
+                soma_error** error) SOMA_NOEXCEPT;
+
+/* The plan as a document: canonical, so equal plans give equal bytes.
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_document(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* JSON: "digest" (BLAKE2b-256 of the document), "graph" (that of the graph), "mode", "nodes",
+ * "items" (counts).
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_facts(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* The plan to look at: `format` is "tree" (one item a line), "mermaid" or "dot".
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_show(const soma_plan* plan, const char* format, size_t format_length, soma_blob** out,
+               soma_error** error) SOMA_NOEXCEPT;
+
+/* What became of `before` in `after`, as JSON: "added", "removed", "moved", "changed".
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_diff(const soma_plan* before, const soma_plan* after, soma_blob** out,
+               soma_error** error) SOMA_NOEXCEPT;
 
 /* One reference more.
  * @since 1.0  @own none  @threads any  @blocks no  @null plan */
-SOMA_API void SOMA_CALL soma_fusion_plan_retain(const soma_fusion_plan* plan) SOMA_NOEXCEPT;
+SOMA_API void SOMA_CALL soma_plan_retain(const soma_plan* plan) SOMA_NOEXCEPT;
 
 /* One reference less.
  * @since 1.0  @own none  @threads any  @blocks no  @null plan */
-SOMA_API void SOMA_CALL soma_fusion_plan_release(const soma_fusion_plan* plan) SOMA_NOEXCEPT;
-
-/* Gives every value a place, and proves that no two live ones overlap.
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
-SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_buffer_plan_create(const soma_fusion_plan* plan, soma_buffer_plan** out,
-                        soma_error** error) SOMA_NOEXCEPT;
-
-/* JSON: "plan_digest", "slots" (count), "arena_bytes", "lower_bound_bytes" (no placement can need
- * less), "materialized_bytes" (if nothing were shared), "hidden_bytes", "logits_row_bytes".
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
-SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_buffer_plan_facts(const soma_buffer_plan* plan, soma_blob** out,
-                       soma_error** error) SOMA_NOEXCEPT;
-
-/* Text, one line a slot.
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
-SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_buffer_plan_dump(const soma_buffer_plan* plan, soma_blob** out,
-                      soma_error** error) SOMA_NOEXCEPT;
-
-/* Text: a picture of the arena, bytes over groups.
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
-SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_buffer_plan_picture(const soma_buffer_plan* plan, soma_blob** out,
-                         soma_error** error) SOMA_NOEXCEPT;
-
-/* One reference more.
- * @since 1.0  @own none  @threads any  @blocks no  @null plan */
-SOMA_API void SOMA_CALL soma_buffer_plan_retain(const soma_buffer_plan* plan) SOMA_NOEXCEPT;
-
-/* One reference less.
- * @since 1.0  @own none  @threads any  @blocks no  @null plan */
-SOMA_API void SOMA_CALL soma_buffer_plan_release(const soma_buffer_plan* plan) SOMA_NOEXCEPT;
+SOMA_API void SOMA_CALL soma_plan_release(const soma_plan* plan) SOMA_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #define SOMA_PROGRAM_H
 
 #include "soma/base.h"
-#include "soma/plan.h"
+#include "soma/fusion_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,4 +1,5 @@
-/* libsoma: open a language model, compile it into a program, run it. The manual starts here.
+/* libsoma: compile a graph of work into a plan and run it; open a language model, compile it into
+ * a program and run that. The manual starts here.
  *
  * This header includes one header for each noun, in reading order; including it is enough. All of
  * them are C99 and C++98 and need <stddef.h> and <stdint.h> only. What holds for every function is
@@ -13,14 +14,25 @@
  *                                     NULL, on_token, user, NULL, NULL, &result, &error)
  *   then release all of them, in any order
  *
+ *   SOMA_OK == soma_graph_parse(runtime, document, SOMA_NUL, &graph, &error)
+ *   SOMA_OK == soma_plan_compile(graph, NULL, &plan, NULL, &error)
+ *   SOMA_OK == soma_ops_create(runtime, &ops, &error)
+ *   SOMA_OK == soma_ops_add(ops, "judge", SOMA_NUL, 0, SOMA_THREAD_ANY, 0, judge, NULL, NULL,
+ *                           &error)
+ *   SOMA_OK == soma_run_create(plan, ops, NULL, &run, &error)
+ *   SOMA_OK == soma_run_execute(run, input, NULL, &value, &error)
+ *
  * NOUNS
  *   base       codes, versions, blobs           error      what went wrong, as data
  *   options    settings that describe           runtime    threads, memory, log: the root
  *              themselves                       cancel     stop, deadline, progress
  *   tensor     numbers in memory                model      a file, opened and checked
- *   circuit    what the model computes          plan       what runs together, and where it lives
- *   program    launches, as data                session    a model made ready to run
- *   sequence   tokens that run on a session
+ *   circuit    what the model computes          fusion     what of it runs together, and where its
+ *   program    launches, as data                plan       values live (with buffer plan)
+ *   session    a model made ready to run        sequence   tokens that run on a session
+ *   value      what flows along edges           graph      work as nodes and edges
+ *   plan       in which order nodes run         ops        the code behind them, by name
+ *   run        a plan made ready to run
  *
  * NAMES. Functions are soma_<noun>_<verb>. Inputs come first, then outputs, then the error.
  * `create`, `open`, `fork` and everything with an `out` handle give you a reference that you
@@ -33,7 +45,9 @@
  * do nothing then. Objects keep alive what they are made from, so the order of releases does not
  * matter: a tensor outlives its sequence, a sequence its session, a session its model. Releasing
  * may happen on any thread, also in callbacks and finalizers. Arguments are copied, or used during
- * the call only. No memory that one side allocated is ever freed by the other.
+ * the call only. Values, graphs and ops go into objects of their own runtime only; with one of
+ * another the answer is SOMA_INVALID_ARGUMENT. No memory that one side allocated is ever freed by
+ * the other.
  *
  * FAILURE. Every function that can fail returns a soma_code: SOMA_OK, which is 0, or what the
  * caller should do about it. The last parameter, `soma_error** error`, may be NULL; else it
@@ -93,9 +107,14 @@
 #include "soma/tensor.h"
 #include "soma/model.h"
 #include "soma/circuit.h"
-#include "soma/plan.h"
+#include "soma/fusion_plan.h"
 #include "soma/program.h"
 #include "soma/session.h"
 #include "soma/sequence.h"
+#include "soma/value.h"
+#include "soma/graph.h"
+#include "soma/plan.h"
+#include "soma/ops.h"
+#include "soma/run.h"
 
 #endif

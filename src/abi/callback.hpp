@@ -23,6 +23,8 @@ class UserData {
     if (destroy_) destroy_(user_);
   }
   void* get() const { return user_; }
+  // From here on somebody else calls destroy.
+  soma_destroy_fn give() && { return std::exchange(destroy_, nullptr); }
 
  private:
   void* user_ = nullptr;

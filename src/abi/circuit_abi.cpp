@@ -4,7 +4,7 @@
 #include "abi/blob.hpp"
 #include "abi/guard.hpp"
 #include "abi/model.hpp"
-#include "abi/plan.hpp"
+#include "abi/fusion_plan.hpp"
 #include "abi/plan_options.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"

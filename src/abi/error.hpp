@@ -3,6 +3,10 @@
 
 #include "abi/handle.hpp"
 
+namespace soma::wall {
+struct MadeError;
+}
+
 // Errors live from malloc, whatever runtime the failure was in. The one that stands for exhausted
 // memory is a constant: nothing owns it, and retaining and releasing leave it alone.
 struct soma_error : soma::wall::Object {
@@ -11,7 +15,7 @@ struct soma_error : soma::wall::Object {
   struct Content {
     std::string message;
     std::vector<soma::Detail> details;
-    std::vector<std::unique_ptr<const soma_error>> others;
+    std::vector<std::unique_ptr<const soma::wall::MadeError>> others;
   };
 
   constexpr soma_error(const char* reason_id, soma::Code what_to_do, std::string_view text)

@@ -20,6 +20,12 @@ std::string_view tag_name(Tag tag) {
     case Tag::Program: return "program";
     case Tag::Session: return "session";
     case Tag::Sequence: return "sequence";
+    case Tag::Value: return "value";
+    case Tag::Graph: return "graph";
+    case Tag::Plan: return "plan";
+    case Tag::Ops: return "ops";
+    case Tag::Call: return "call";
+    case Tag::Run: return "run";
     case Tag::HostAllocator: return "allocator";
     case Tag::HostLog: return "log";
     case Tag::Released: return "released";
@@ -64,6 +70,12 @@ Status wrong_handle(Tag expected, const Object* got) {
               "expected a handle of type soma_{0}, got one of another type, or one that was "
               "released",
               tag_name(expected));
+}
+
+Status wrong_runtime(Tag tag) {
+  return fail(Reason::argument_handle,
+              "the {} is of another runtime, and runtimes share nothing: make it with this one",
+              tag_name(tag));
 }
 
 Status Claim::take(std::atomic<bool>& flag, Tag tag) {

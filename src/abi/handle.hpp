@@ -28,6 +28,12 @@ enum class Tag : u32 {
   Program,
   Session,
   Sequence,
+  Value,
+  Graph,
+  Plan,
+  Ops,
+  Call,
+  Run,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
   Released,  // best effort: says so until the memory is used again
@@ -78,6 +84,15 @@ template <Handle T>
 Status check_maybe(const T* handle) {
   if (!handle) return {};
   return check(handle);
+}
+// A handle whose content an object of `runtime` will share. It must be of that runtime: its blocks
+// go back to where they came from, which nothing else keeps alive.
+Status wrong_runtime(Tag tag);
+template <Handle T>
+Status check_within(const soma_runtime* runtime, const T* handle) {
+  SOMA_TRY(check(handle));
+  if (handle->runtime == runtime) return {};
+  return wrong_runtime(T::kind);
 }
 
 template <Handle T>

@@ -35,7 +35,8 @@ constexpr OptionInfo table[] = {
 constexpr std::pair<OptionKind, std::string_view> kinds[] = {
     {OptionKind::Runtime, "runtime"},   {OptionKind::Model, "model"},
     {OptionKind::Session, "session"},   {OptionKind::Generate, "generate"},
-    {OptionKind::Plan, "plan"},
+    {OptionKind::Plan, "plan"},         {OptionKind::Compile, "compile"},
+    {OptionKind::Run, "run"},
 };
 
 std::string_view type_name(OptionType type) {

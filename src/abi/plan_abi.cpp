@@ -1,116 +1,109 @@
-// soma_fusion_plan_*, soma_buffer_plan_*: what runs together, and where values live.
-#include "abi/blob.hpp"
-#include "abi/guard.hpp"
+// soma_plan_*, soma_graph_check: in which order a graph's nodes run, or why in none.
 #include "abi/plan.hpp"
-#include "abi/plan_options.hpp"
+
+#include "abi/blob.hpp"
+#include "abi/graph.hpp"
+#include "abi/guard.hpp"
+#include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
+#include "base/text.hpp"
+#include "compiler/compile.hpp"
+#include "plan/diff.hpp"
+#include "run/builtins.hpp"
 
 using namespace soma;
 using namespace soma::wall;
 
 namespace {
 
-std::string facts(const FusionPlan& plan) {
-  u64 absent = 0, fused = 0, materialized = 0;
-  for (const EdgeState state : plan.edge_states) {
-    absent += state == EdgeState::Absent;
-    fused += state == EdgeState::Fused;
-    materialized += state == EdgeState::Materialized;
-  }
+std::string facts(const Plan& plan) {
   JsonWriter json;
   json.object()
-      .field("digest", plan.digest)
-      .field("mode", mode_name(plan.request.mode))
-      .field("rows", plan.request.rows_max)
-      .field("policy", policy_name(plan.request.policy))
-      .field("groups", plan.groups.size())
-      .field("launches", plan.launches())
-      .field("copies", plan.copies());
-  json.key("edges")
-      .object()
-      .field("absent", absent)
-      .field("fused", fused)
-      .field("materialized", materialized)
-      .close()
+      .field("digest", plan.digest())
+      .field("graph", plan.graph_digest)
+      .field("mode", plan_mode_name(plan.mode))
+      .field("nodes", plan.nodes.size())
+      .field("items", plan.items.size())
       .close();
   return std::move(json).take();
 }
 
-std::string facts(const BufferPlan& buffers) {
-  JsonWriter json;
-  json.object()
-      .field("plan_digest", buffers.plan_digest)
-      .field("slots", buffers.slots.size())
-      .field("arena_bytes", buffers.arena_bytes)
-      .field("lower_bound_bytes", buffers.lower_bound_bytes)
-      .field("materialized_bytes", buffers.materialized_bytes)
-      .field("hidden_bytes", buffers.hidden_bytes)
-      .field("logits_row_bytes", buffers.logits_row_bytes)
-      .close();
-  return std::move(json).take();
+Result<CompileOptions> compile_options(const soma_options* options) {
+  SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Compile));
+  CompileOptions out;
+  out.mode = plan_mode_by_name(settings.text("mode")).value_or(PlanMode::Inference);
+  if (const i64 chunk = settings.integer("chunk"); chunk >= 0) out.chunk_size = chunk;
+  out.parallelize_dag = settings.truth("parallelize_dag");
+  out.rules = builtin_rules();
+  return out;
 }
 
 }  // namespace
 
-soma_code soma_fusion_plan_create(const soma_circuit* circuit, const soma_options* options,
-                                  soma_fusion_plan** out, soma_error** error) noexcept {
-  return produce(circuit, out, error, [&]() -> Result<Ref<soma_fusion_plan>> {
-    SOMA_ASSIGN(const PlanOptions plan, PlanOptions::of(options));
-    SOMA_ASSIGN(Circuit resolved, resolve_precision(circuit->circuit, plan.request.policy));
-    SOMA_ASSIGN(FusionPlan fused,
-                fuse(resolved, plan.rules, circuit->runtime->backend->caps().catalogue,
-                     plan.request));
-    return make<soma_fusion_plan>(circuit->runtime, std::move(resolved), std::move(fused));
+soma_code soma_plan_compile(const soma_graph* graph, const soma_options* options, soma_plan** out,
+                            soma_error** error) noexcept {
+  return produce(graph, out, error, [&]() -> Result<Ref<soma_plan>> {
+    SOMA_ASSIGN(const CompileOptions wanted, compile_options(options));
+    Compilation made = compile(graph->graph, wanted);
+    if (!made.plan) return made.diagnostics.as_error();
+    return make<soma_plan>(graph->runtime, std::move(*made.plan), std::move(made.diagnostics));
   });
 }
 
-soma_code soma_fusion_plan_facts(const soma_fusion_plan* plan, soma_blob** out,
-                                 soma_error** error) noexcept {
+soma_code soma_graph_check(const soma_graph* graph, const soma_options* options, soma_blob** out,
+                           soma_error** error) noexcept {
+  return produce(graph, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_ASSIGN(const CompileOptions wanted, compile_options(options));
+    return make_blob(graph->runtime, compile(graph->graph, wanted).diagnostics.json());
+  });
+}
+
+soma_code soma_plan_diagnostics(const soma_plan* plan, soma_blob** out,
+                                soma_error** error) noexcept {
+  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
+    return make_blob(plan->runtime, plan->diagnostics.json());
+  });
+}
+
+soma_code soma_plan_parse(const soma_runtime* runtime, const char* json, size_t json_length,
+                          soma_plan** out, soma_error** error) noexcept {
+  return produce(runtime, out, error, [&]() -> Result<Ref<soma_plan>> {
+    SOMA_ASSIGN(const std::string_view text, text_argument("json", json, json_length));
+    SOMA_ASSIGN(Plan plan, Plan::parse(text));
+    return make<soma_plan>(runtime, std::move(plan), Diagnostics());
+  });
+}
+
+soma_code soma_plan_document(const soma_plan* plan, soma_blob** out, soma_error** error) noexcept {
+  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
+    return make_blob(plan->runtime, plan->plan.document());
+  });
+}
+
+soma_code soma_plan_facts(const soma_plan* plan, soma_blob** out, soma_error** error) noexcept {
   return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
     return make_blob(plan->runtime, facts(plan->plan));
   });
 }
 
-soma_code soma_fusion_plan_dump(const soma_fusion_plan* plan, soma_blob** out,
-                                soma_error** error) noexcept {
+soma_code soma_plan_show(const soma_plan* plan, const char* format, size_t format_length,
+                         soma_blob** out, soma_error** error) noexcept {
   return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(plan->runtime, plan->plan.dump(plan->circuit));
+    SOMA_ASSIGN(const std::string_view name, text_argument("format", format, format_length));
+    if (name == "tree") return make_blob(plan->runtime, plan->plan.display());
+    if (name == "mermaid") return make_blob(plan->runtime, plan->plan.mermaid());
+    if (name == "dot") return make_blob(plan->runtime, plan->plan.dot());
+    return fail(Reason::argument_range, "format is tree, mermaid or dot, got {}", quoted(name));
   });
 }
 
-void soma_fusion_plan_retain(const soma_fusion_plan* plan) noexcept { retain(plan); }
-void soma_fusion_plan_release(const soma_fusion_plan* plan) noexcept { release(plan); }
-
-soma_code soma_buffer_plan_create(const soma_fusion_plan* plan, soma_buffer_plan** out,
-                                  soma_error** error) noexcept {
-  return produce(plan, out, error, [&]() -> Result<Ref<soma_buffer_plan>> {
-    SOMA_ASSIGN(Layout layout, lay_out(plan->circuit, plan->plan));
-    SOMA_ASSIGN(BufferPlan buffers, place(plan->circuit, plan->plan, layout));
-    SOMA_TRY(verify_storage(plan->circuit, plan->plan, layout, buffers));
-    return make<soma_buffer_plan>(*plan, std::move(layout), std::move(buffers));
+soma_code soma_plan_diff(const soma_plan* before, const soma_plan* after, soma_blob** out,
+                         soma_error** error) noexcept {
+  return produce(before, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_TRY(check(after));
+    return make_blob(before->runtime, diff(before->plan, after->plan).json());
   });
 }
 
-soma_code soma_buffer_plan_facts(const soma_buffer_plan* plan, soma_blob** out,
-                                 soma_error** error) noexcept {
-  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(plan->runtime, facts(plan->buffers));
-  });
-}
-
-soma_code soma_buffer_plan_dump(const soma_buffer_plan* plan, soma_blob** out,
-                                soma_error** error) noexcept {
-  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(plan->runtime, plan->buffers.dump(plan->circuit));
-  });
-}
-
-soma_code soma_buffer_plan_picture(const soma_buffer_plan* plan, soma_blob** out,
-                                   soma_error** error) noexcept {
-  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(plan->runtime, plan->buffers.picture(plan->circuit));
-  });
-}
-
-void soma_buffer_plan_retain(const soma_buffer_plan* plan) noexcept { retain(plan); }
-void soma_buffer_plan_release(const soma_buffer_plan* plan) noexcept { release(plan); }
+void soma_plan_retain(const soma_plan* plan) noexcept { retain(plan); }
+void soma_plan_release(const soma_plan* plan) noexcept { release(plan); }

@@ -3,7 +3,7 @@
 
 #include "abi/blob.hpp"
 #include "abi/guard.hpp"
-#include "abi/plan.hpp"
+#include "abi/fusion_plan.hpp"
 #include "base/json_writer.hpp"
 
 using namespace soma;

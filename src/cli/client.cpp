@@ -9,11 +9,25 @@ namespace cli {
 
 namespace {
 
+std::string detail(const soma_error* error, std::string_view key) {
+  for (size_t i = 0; i < soma_error_detail_count(error); ++i) {
+    if (soma_error_detail_key(error, i, nullptr) == key) {
+      return soma_error_detail_value(error, i, nullptr);
+    }
+  }
+  return {};
+}
+
 void describe(const soma_error* error, std::string& out) {
-  out += soma_error_message(error, nullptr);
+  out += printable(soma_error_message(error, nullptr));
   out += " [";
   out += soma_error_reason(error, nullptr);
   out += "]";
+  // A run's error says of which node it is, and where that was.
+  if (const std::string path = detail(error, "path"), node = detail(error, "node");
+      !path.empty() && !node.empty()) {
+    out += "\n  node " + printable(node) + ", path " + printable(path);
+  }
   for (size_t i = 0; i < soma_error_other_count(error); ++i) {
     out += "\n  ";
     describe(soma_error_other(error, i), out);
@@ -32,6 +46,24 @@ void throw_failure(soma_code code, soma_error* error) {
   }
   soma_error_release(error);
   throw failure;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned byte = static_cast<unsigned char>(text[i]);
+    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    const bool is_wide = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
+    if (byte >= 0x20 && byte != 0x7F && !is_wide) {
+      out += text[i];
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", is_wide ? next : byte);
+    out += escaped;
+    i += is_wide ? 1 : 0;
+  }
+  return out;
 }
 
 Options make_options(const char* kind) {

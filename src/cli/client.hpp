@@ -3,6 +3,8 @@
 
 #include <soma/soma.h>
 
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,11 +46,21 @@ using BufferPlan = Handle<soma_buffer_plan, soma_buffer_plan_release>;
 using Program = Handle<soma_program, soma_program_release>;
 using Tensor = Handle<soma_tensor, soma_tensor_release>;
 using Cancel = Handle<soma_cancel, soma_cancel_release>;
+using Value = Handle<soma_value, soma_value_release>;
+using Graph = Handle<soma_graph, soma_graph_release>;
+using Plan = Handle<soma_plan, soma_plan_release>;
+using Ops = Handle<soma_ops, soma_ops_release>;
+using Run = Handle<soma_run, soma_run_release>;
+
+struct CloseFile {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<FILE, CloseFile>;
 
 // Thrown by check(); main() prints it and turns the code into an exit code.
 struct Failure {
   soma_code code;
-  std::string text;   // message, reason id and all further problems, a line each
+  std::string text;   // message, reason id, the node and all further problems, a line each
   std::string reason = {};
 };
 
@@ -82,6 +94,9 @@ Json blob_json(Call call) {
 
 Options make_options(const char* kind);
 void set(const Options& options, const char* key, const std::string& value);
+
+// For lines: what a document says must not command a terminal. Control characters become \u001b.
+std::string printable(std::string_view text);
 
 double seconds_now();            // monotonic
 uint64_t peak_memory_bytes();    // the most this process ever had resident

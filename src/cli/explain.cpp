@@ -1,7 +1,9 @@
-// soma explain: each station of the way from a model file to a launch program, printed.
+// soma explain: each station of the way from a model file to a launch program, or from a graph
+// document to a plan, printed.
 #include <cstdio>
 #include <memory>
 
+#include "cli/document.hpp"
 #include "cli/engine.hpp"
 #include "cli/verbs.hpp"
 
@@ -11,8 +13,63 @@ namespace {
 
 struct ExplainVerb {
   EngineFlags engine;
+  CompileFlags compile;              // of graphs; the mode is the same flag
   std::string stage = "all", mode, rows, policy, why;
+  bool json = false;
 };
+
+// ---- Graphs
+
+// What concerns files of the other kind is wrong usage, not something to pass over.
+void refuse_if(bool is_given, const char* flag, const char* whose) {
+  if (is_given) throw CLI::ValidationError(flag, std::string("this is for ") + whose);
+}
+
+std::string diagnostics_of(const Document& document, const CompileFlags& flags) {
+  if (document.plan != nullptr) return "{\"diagnostics\":[],\"left_out\":0}";
+  const Options options = compile_options(flags);
+  return blob_text([&](soma_blob** out, soma_error** error) {
+    return soma_graph_check(document.graph, options, out, error);
+  });
+}
+
+std::string plan_text(const Plan& plan, bool json) {
+  return blob_text([&](soma_blob** out, soma_error** error) {
+    return json ? soma_plan_document(plan, out, error)
+                : soma_plan_show(plan, "tree", SOMA_NUL, out, error);
+  });
+}
+
+// Whoever asks what the compiler says has got what he wanted, also if that is why there is no plan.
+void explain_graph(const ExplainVerb& verb) {
+  const bool wants_model = verb.stage == "circuit" || verb.stage == "fusion" ||
+                           verb.stage == "buffers" || verb.stage == "program";
+  refuse_if(wants_model, "--stage", "models; of a graph there are diagnostics and plan");
+  refuse_if(!verb.rows.empty(), "--rows", "models");
+  refuse_if(!verb.policy.empty(), "--policy", "models");
+  refuse_if(!verb.why.empty(), "--why", "models");
+  CompileFlags flags = verb.compile;
+  flags.mode = verb.mode;
+  const Runtime runtime = make_plain_runtime();
+  Document document = read_document(runtime, verb.engine.model);
+  std::string diagnostics = diagnostics_of(document, flags);
+  const bool all = verb.stage == "all";
+  if (verb.stage == "diagnostics" || (all && !verb.json)) {
+    std::printf("%s", verb.json ? (diagnostics + "\n").c_str()
+                                : diagnostic_lines(diagnostics, "", Say::Full).c_str());
+  }
+  if (verb.stage == "diagnostics") return;
+  const Say how = all && !verb.json ? Say::Nothing : Say::Lines;  // "all" has said it
+  const std::string text = plan_text(plan_of(std::move(document), flags, how), verb.json);
+  if (all && verb.json) {
+    diagnostics.pop_back();  // the plan becomes one more member
+    std::printf("%s,\"plan\":%s}\n", diagnostics.c_str(), text.c_str());
+  } else {
+    std::printf("%s%s", text.c_str(), verb.json ? "\n" : "");
+  }
+}
+
+// ---- Models
 
 Options plan_options(const ExplainVerb& verb) {
   Options options = make_options("plan");
@@ -24,7 +81,12 @@ Options plan_options(const ExplainVerb& verb) {
 
 void print(const std::string& text) { std::printf("%s", text.c_str()); }
 
-void run(const ExplainVerb& verb) {
+void explain_model(const ExplainVerb& verb) {
+  refuse_if(verb.stage == "diagnostics" || verb.stage == "plan", "--stage",
+            "graphs; of a model there are circuit, fusion, buffers and program");
+  refuse_if(!verb.compile.chunk.empty(), "--chunk", "graphs");
+  refuse_if(verb.compile.parallelize_dag, "--parallelize-dag", "graphs");
+  refuse_if(verb.json, "--json", "graphs");
   const Runtime runtime = make_runtime(verb.engine);
   const Model model = open_model(runtime, verb.engine, Cancel());
   Circuit circuit;
@@ -75,16 +137,26 @@ void run(const ExplainVerb& verb) {
 
 void add_explain(CLI::App& app) {
   auto verb = std::make_shared<ExplainVerb>();
-  CLI::App* sub = app.add_subcommand("explain", "Print how a model becomes a launch program");
+  CLI::App* sub = app.add_subcommand(
+      "explain", "Print how a model becomes a launch program, or a graph a plan");
   add_engine_flags(*sub, verb->engine, false);
-  sub->add_option("--stage", verb->stage, "circuit, fusion, buffers, program, or all")
-      ->check(CLI::IsMember({"circuit", "fusion", "buffers", "program", "all"}));
+  sub->get_option("MODEL")->description("a GGUF file, or a graph document");
+  sub->add_option("--stage", verb->stage,
+                  "of a model: circuit, fusion, buffers, program; of a graph: diagnostics, plan; "
+                  "or all")
+      ->check(CLI::IsMember(
+          {"circuit", "fusion", "buffers", "program", "diagnostics", "plan", "all"}));
   sub->add_option("--mode", verb->mode,
-                  "decode, multi_seq, verify, verify_batch, draft or prefill");
+                  "of a model: decode, multi_seq, verify, verify_batch, draft or prefill; "
+                  "of a graph: inference, differentiable or no_cache");
   sub->add_option("--rows", verb->rows, "how many rows a step may have");
   sub->add_option("--policy", verb->policy, "fast or reference");
   sub->add_option("--why", verb->why, "a node's id: what became of the rules tried on it");
-  sub->callback([verb] { run(*verb); });
+  add_compile_flags(*sub, verb->compile, false);
+  sub->add_flag("--json", verb->json, "of a graph: one JSON object");
+  sub->callback([verb] {
+    looks_like_document(verb->engine.model) ? explain_graph(*verb) : explain_model(*verb);
+  });
 }
 
 }  // namespace cli

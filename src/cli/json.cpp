@@ -18,7 +18,34 @@ cJSON* made(cJSON* node) {
   return node;
 }
 
+std::string printed(const cJSON* node) {
+  char* line = cJSON_PrintUnformatted(node);
+  if (line == nullptr) throw std::bad_alloc();
+  std::string out(line);
+  cJSON_free(line);
+  return out;
+}
+
 }  // namespace
+
+JsonView JsonView::at(const char* key) const {
+  return JsonView(cJSON_GetObjectItemCaseSensitive(node_, key));
+}
+
+JsonView JsonView::first() const {
+  const bool has_parts = cJSON_IsArray(node_) || cJSON_IsObject(node_);
+  return JsonView(has_parts ? node_->child : nullptr);
+}
+
+JsonView JsonView::next() const { return JsonView(node_ == nullptr ? nullptr : node_->next); }
+
+std::string JsonView::key() const {
+  return node_ == nullptr || node_->string == nullptr ? "" : node_->string;
+}
+
+std::string JsonView::text() const { return cJSON_IsString(node_) ? node_->valuestring : ""; }
+double JsonView::number() const { return cJSON_IsNumber(node_) ? node_->valuedouble : 0; }
+std::string JsonView::print() const { return node_ == nullptr ? "null" : printed(node_); }
 
 Json Json::object() { return Json(made(cJSON_CreateObject())); }
 
@@ -90,13 +117,7 @@ Json& Json::add(const char* key, Json value) {
   return *this;
 }
 
-std::string Json::print() const {
-  char* line = cJSON_PrintUnformatted(root_);
-  if (line == nullptr) throw std::bad_alloc();
-  std::string out(line);
-  cJSON_free(line);
-  return out;
-}
+std::string Json::print() const { return printed(root_); }
 
 std::string indented(const std::string& text) {
   cJSON* root = made(cJSON_ParseWithLength(text.data(), text.size()));

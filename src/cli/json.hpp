@@ -11,6 +11,25 @@ struct cJSON;
 
 namespace cli {
 
+// A part of a document, which belongs to the Json that it came from. What is missing is false, and
+// its parts are missing too.
+class JsonView {
+ public:
+  explicit JsonView(const cJSON* node) : node_(node) {}
+  explicit operator bool() const { return node_ != nullptr; }
+
+  JsonView at(const char* key) const;  // a member of an object
+  JsonView first() const;              // of an array or object: its first element or member
+  JsonView next() const;               // what follows this one in its array or object
+  std::string key() const;             // of a member
+  std::string text() const;            // "" of what is no text
+  double number() const;               // 0 of what is no number
+  std::string print() const;           // one line
+
+ private:
+  const cJSON* node_ = nullptr;
+};
+
 class Json {
  public:
   static Json object();
@@ -24,6 +43,7 @@ class Json {
   std::string text(const char* key) const;
   std::vector<int32_t> integers(const char* key) const;
   Json object(const char* key) const;  // a copy
+  JsonView view() const { return JsonView(root_); }
 
   Json& add(const char* key, double value);
   Json& add(const char* key, bool value);

@@ -52,9 +52,13 @@ int output_was_lost() {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  CLI::App app("libsoma's tool: run, measure and explain models", "soma");
+  CLI::App app("libsoma's tool: plan and run graphs of work; run, measure and explain models",
+               "soma");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("soma ") + soma_version_string());
+  cli::add_plan(app);
+  cli::add_run(app);
+  cli::add_diff(app);
   cli::add_generate(app);
   cli::add_tokenize(app);
   cli::add_logits(app);

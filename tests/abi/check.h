@@ -2,13 +2,14 @@
 #ifndef SOMA_TESTS_CHECK_H
 #define SOMA_TESTS_CHECK_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "soma/soma.h"
 
-static int passed, failed;
+static atomic_int passed, failed; /* nodes count on several threads */
 static FILE* report; /* not stdout: a test closes that */
 
 #define CHECK(condition)                                                         \

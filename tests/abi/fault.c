@@ -1,6 +1,7 @@
 /* Proves that exhausted memory is an error like others: in each phase, from making a runtime to
- * generating, the n-th allocation fails, for every n until the phase succeeds. A failing call says
- * SOMA_RESOURCE_EXHAUSTED, and the objects it was about hold what they held before.
+ * generating, and from a graph document to what its run yields, the n-th allocation fails, for
+ * every n until the phase succeeds. A failing call says SOMA_RESOURCE_EXHAUSTED, and the objects it
+ * was about hold what they held before: a run can be executed again.
  *
  * usage: fault MODEL
  */
@@ -130,19 +131,226 @@ static soma_code run_sequence(soma_error** error) {
   return code;
 }
 
-/* Fails each allocation of a phase in turn. */
-static void each_failure(const char* name, soma_code (*phase)(soma_error**)) {
+/* ---- Graphs: a diamond, a loop and a branch, with nodes of the host's. */
+static const char document[] =
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
+    "{\"id\":\"begin\",\"kind\":\"function\",\"op\":\"visit\"},"
+    "{\"id\":\"twice\",\"kind\":\"loop\",\"max_iterations\":2,\"until\":\"exhaust\"},"
+    "{\"id\":\"more\",\"kind\":\"function\",\"op\":\"visit\"},"
+    "{\"id\":\"l\",\"kind\":\"function\",\"op\":\"std.format\","
+    "\"config\":{\"template\":\"<{it}>\"}},"
+    "{\"id\":\"r\",\"kind\":\"function\",\"op\":\"std.format\","
+    "\"config\":{\"template\":\"{it}!\"}},"
+    "{\"id\":\"join\",\"kind\":\"function\",\"op\":\"std.concat\"},"
+    "{\"id\":\"gate\",\"kind\":\"branch\",\"op\":\"std.identity\"},"
+    "{\"id\":\"short\",\"kind\":\"function\",\"op\":\"std.const\",\"config\":{\"value\":0}},"
+    "{\"id\":\"long\",\"kind\":\"function\",\"op\":\"std.identity\"}],\"edges\":["
+    "{\"from\":\"begin\",\"to\":\"twice\"},"
+    "{\"from\":\"twice\",\"to\":\"more\",\"kind\":\"control\"},"
+    "{\"from\":\"twice\",\"to\":\"l\"},{\"from\":\"twice\",\"to\":\"r\"},"
+    "{\"from\":\"l\",\"to\":\"join\"},{\"from\":\"r\",\"to\":\"join\"},"
+    "{\"from\":\"join\",\"to\":\"gate\"},"
+    "{\"from\":\"gate\",\"to\":\"short\",\"kind\":\"control\",\"arm\":\"it == \\\"\\\"\"},"
+    "{\"from\":\"gate\",\"to\":\"long\",\"kind\":\"control\",\"arm\":\"else\"}]}";
+
+static soma_plan* plan;
+static soma_run* run;
+static long added, destroyed, events; /* what the host gave, what it got back, what it saw */
+static soma_code of_node;             /* why a node failed */
+
+static void count_destroy(void* user) {
+  (void)user;
+  ++destroyed;
+}
+
+static void observe(void* user, const char* event, size_t length) {
+  (void)user, (void)event;
+  events += length > 0;
+}
+
+/* Yields [input, something of the host's]. */
+static int32_t visit(void* user, soma_call* call) {
+  const soma_value* parts[2] = {soma_call_input(call), NULL};
+  soma_value *mine = NULL, *both = NULL;
+  soma_blob* facts = NULL;
+  soma_error* error = NULL;
+  of_node = parts[0] ? SOMA_OK : SOMA_RESOURCE_EXHAUSTED;
+  if (of_node == SOMA_OK) of_node = soma_call_facts(call, &facts, &error);
+  if (of_node == SOMA_OK) {
+    ++added;
+    of_node = soma_value_of_opaque(runtime, user, count_destroy, &mine, &error);
+  }
+  parts[1] = mine;
+  if (of_node == SOMA_OK) of_node = soma_value_of_list(runtime, parts, 2, &both, &error);
+  soma_value_release(both);
+  if (of_node == SOMA_OK) of_node = soma_call_set_output(call, parts[0], &error);
+  soma_value_release(mine);
+  soma_blob_release(facts);
+  soma_error_release(error);
+  return of_node == SOMA_OK ? SOMA_CONTINUE : SOMA_STOP;
+}
+
+/* What the run says, and for a node that failed for lack of memory what the node saw. */
+static soma_code execute(soma_run* of, const soma_value* input, soma_error** error) {
+  soma_value* value = NULL;
+  soma_blob* json = NULL;
+  of_node = SOMA_OK;
+  soma_code code = soma_run_execute(of, input, NULL, &value, error);
+  if (code == SOMA_ABORTED && of_node != SOMA_OK) code = of_node;
+  if (code == SOMA_OK) code = soma_value_json(value, &json, error);
+  if (code == SOMA_OK) CHECK(strcmp(soma_blob_data(json), "{\"long\":\"<7>7!\"}") == 0);
+  soma_blob_release(json);
+  soma_value_release(value);
+  return code;
+}
+
+static soma_code make_values(soma_error** error) {
+  soma_value *parsed = NULL, *text = NULL, *bytes = NULL, *mine = NULL, *map = NULL, *at = NULL;
+  soma_blob* json = NULL;
+  const char* keys[] = {"parsed", "text", "bytes", "mine"};
+  ++added;
+  soma_code code = soma_value_of_opaque(runtime, NULL, count_destroy, &mine, error);
+  if (code == SOMA_OK) {
+    code = soma_value_parse(runtime, "{\"a\":[1,2.5,null,\"x\"]}", SOMA_NUL, &parsed, error);
+  }
+  if (code == SOMA_OK) code = soma_value_of_text(runtime, "text", SOMA_NUL, &text, error);
+  if (code == SOMA_OK) code = soma_value_of_bytes(runtime, "\1\2", 2, &bytes, error);
+  if (code == SOMA_OK) {
+    const soma_value* values[] = {parsed, text, bytes, mine};
+    code = soma_value_of_map(runtime, keys, values, 4, &map, error);
+  }
+  if (code == SOMA_OK) code = soma_value_get(map, "parsed", SOMA_NUL, &at, error);
+  if (code == SOMA_OK) code = soma_value_json(at, &json, error);
+  soma_value_release(parsed);
+  soma_value_release(text);
+  soma_value_release(bytes);
+  soma_value_release(mine);
+  soma_value_release(map);
+  soma_value_release(at);
+  soma_blob_release(json);
+  CHECK(destroyed == added);
+  return code;
+}
+
+/* Piece by piece, and put together. */
+static soma_code build_graph(soma_error** error) {
+  soma_graph *first = NULL, *second = NULL, *both = NULL, *again = NULL;
+  soma_blob *json = NULL, *id = NULL, *found = NULL;
+  uint32_t a = 0, b = 0;
+  soma_code code = soma_graph_create(runtime, &first, error);
+  if (code == SOMA_OK) {
+    code = soma_graph_add_function(first, "a", SOMA_NUL, "visit", SOMA_NUL, &a, error);
+  }
+  if (code == SOMA_OK) {
+    code = soma_graph_add_node(first, "{\"id\":\"b\",\"kind\":\"branch\"}", SOMA_NUL, &b, error);
+  }
+  if (code == SOMA_OK) {
+    code = soma_graph_add_edge(first, a, b, SOMA_EDGE_CONTROL, "{\"arm\":\"else\"}", SOMA_NUL,
+                               error);
+  }
+  if (code == SOMA_OK) code = soma_graph_automatic_id(first, "a", SOMA_NUL, &id, error);
+  if (code == SOMA_OK) code = soma_graph_create(runtime, &second, error);
+  if (code == SOMA_OK) {
+    code = soma_graph_add_subgraph(second, soma_blob_data(id), SOMA_NUL, first, &a, error);
+  }
+  if (code == SOMA_OK) code = soma_graph_then(first, second, &both, error);
+  if (code == SOMA_OK) code = soma_graph_document(both, &json, error);
+  if (code == SOMA_OK) {
+    code = soma_graph_parse(runtime, soma_blob_data(json), SOMA_NUL, &again, error);
+  }
+  if (code == SOMA_OK) code = soma_graph_check(again, NULL, &found, error);
+  soma_graph_release(first);
+  soma_graph_release(second);
+  soma_graph_release(both);
+  soma_graph_release(again);
+  soma_blob_release(json);
+  soma_blob_release(id);
+  soma_blob_release(found);
+  return code;
+}
+
+/* From a document to a plan, and from that to a document and back. */
+static soma_code compile_graph(soma_error** error) {
+  soma_graph* graph = NULL;
+  soma_plan* made = NULL;
+  soma_blob *json = NULL, *tree = NULL, *difference = NULL, *said = NULL;
+  soma_code code = soma_graph_parse(runtime, document, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_plan_diagnostics(made, &said, error);
+  if (code == SOMA_OK) code = soma_plan_show(made, "tree", SOMA_NUL, &tree, error);
+  if (code == SOMA_OK) code = soma_plan_document(made, &json, error);
+  if (code == SOMA_OK) {
+    code = soma_plan_parse(runtime, soma_blob_data(json), SOMA_NUL, &plan, error);
+  }
+  if (code == SOMA_OK) {
+    code = soma_plan_diff(made, plan, &difference, error);
+    if (code != SOMA_OK) plan = (soma_plan_release(plan), NULL);
+  }
+  soma_graph_release(graph);
+  soma_plan_release(made);
+  soma_blob_release(json);
+  soma_blob_release(tree);
+  soma_blob_release(difference);
+  soma_blob_release(said);
+  return code;
+}
+
+static soma_code make_run(soma_error** error) {
+  soma_ops* ops = NULL;
+  soma_code code = soma_ops_create(runtime, &ops, error);
+  if (code == SOMA_OK) {
+    ++added;
+    code = soma_ops_add(ops, "visit", SOMA_NUL, 0, SOMA_THREAD_CALLER, 0, visit, NULL,
+                        count_destroy, error);
+    CHECK(destroyed == (code == SOMA_OK ? added - 1 : added));
+  }
+  if (code == SOMA_OK) code = soma_run_create(plan, ops, NULL, &run, error);
+  soma_ops_release(ops);
+  return code;
+}
+
+static soma_code execute_plan(soma_error** error) {
+  soma_value* input = NULL;
+  soma_code code = soma_value_of_int(runtime, 7, &input, error);
+  if (code == SOMA_OK) code = execute(run, input, error);
+  soma_value_release(input);
+  CHECK(destroyed == added - 1); /* but for the run's function */
+  return code;
+}
+
+/* Somebody watches, and the host drives. */
+static soma_code step_plan(soma_error** error) {
+  soma_value *input = NULL, *value = NULL;
+  soma_code code = soma_value_of_int(runtime, 7, &input, error);
+  if (code == SOMA_OK) code = soma_run_set_observer(run, observe, NULL, NULL, error);
+  if (code == SOMA_OK) code = soma_run_start(run, input, error);
+  of_node = SOMA_OK;
+  while (code == SOMA_OK && value == NULL) code = soma_run_step(run, 1, &value, error);
+  if (code == SOMA_ABORTED && of_node != SOMA_OK) code = of_node;
+  soma_value_release(input);
+  soma_value_release(value);
+  const soma_code unwatched = soma_run_set_observer(run, NULL, NULL, NULL, NULL);
+  CHECK(unwatched == SOMA_OK); /* the execution is over */
+  return code;
+}
+
+/* Fails each allocation of a phase in turn. A phase that leaves nothing behind may do without some,
+ * and then goes on to the next. */
+typedef enum { MAKES_SOMETHING, LEAVES_NOTHING } Kind;
+static void each_failure(const char* name, Kind kind, soma_code (*phase)(soma_error**)) {
   long n = 0;
+  int right = 1, goes_on = 1;
   soma_code code = SOMA_UNKNOWN;
-  int right = 1;
-  while (code != SOMA_OK && right) {
+  while (goes_on && right) {
     soma_error* error = NULL;
     const long before = account.live;
     account.until_failure = n;
     code = phase(&error);
+    goes_on = code != SOMA_OK || (kind == LEAVES_NOTHING && account.until_failure < 0);
     account.until_failure = -1;
-    if (code != SOMA_OK) {
-      right = code == SOMA_RESOURCE_EXHAUSTED && error != NULL && account.live == before;
+    if (goes_on) {
+      right = account.live == before &&
+              (code == SOMA_OK || (code == SOMA_RESOURCE_EXHAUSTED && error != NULL));
       if (!right) {
         fprintf(report, "%s, allocation %ld: code %d, %s, %ld bytes more\n", name, n, code,
                 soma_error_message(error, NULL), account.live - before);
@@ -162,12 +370,22 @@ int main(int count, char** arguments) {
   if (count < 2) return 2;
   model_path = arguments[1];
   account.until_failure = -1;
-  each_failure("runtime", make_runtime);
-  each_failure("open", open_model);
-  each_failure("text", text_and_back);
-  each_failure("compile", compile);
-  each_failure("session", make_session);
-  each_failure("run", run_sequence);
+  each_failure("runtime", MAKES_SOMETHING, make_runtime);
+  each_failure("open", MAKES_SOMETHING, open_model);
+  each_failure("text", LEAVES_NOTHING, text_and_back);
+  each_failure("compile", LEAVES_NOTHING, compile);
+  each_failure("session", MAKES_SOMETHING, make_session);
+  each_failure("run", LEAVES_NOTHING, run_sequence);
+  each_failure("values", LEAVES_NOTHING, make_values);
+  each_failure("build graph", LEAVES_NOTHING, build_graph);
+  each_failure("compile graph", MAKES_SOMETHING, compile_graph);
+  each_failure("make run", MAKES_SOMETHING, make_run);
+  each_failure("execute", LEAVES_NOTHING, execute_plan);
+  each_failure("step", LEAVES_NOTHING, step_plan);
+  CHECK(events > 0);
+  soma_plan_release(plan);
+  soma_run_release(run);
+  CHECK(destroyed == added);
   soma_runtime_release(runtime);
   soma_model_release(model);
   soma_session_release(session);

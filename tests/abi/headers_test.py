@@ -14,12 +14,13 @@ IN_C = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wc++-compat"]
 DIALECTS = [("c", "c99"), ("c", "c11"), ("c", "c17"), ("c", "c2x"),
             ("c++", "c++98"), ("c++", "c++11"), ("c++", "c++17"), ("c++", "c++20")]
 COMPILERS = {"gcc": {"c": "gcc", "c++": "g++"}, "clang": {"c": "clang-19", "c++": "clang++-19"}}
-WRAPPER = "soma.hpp"  # C++ only, from C++17 on
+# C++ only, from C++17 on.
+WRAPPERS = sorted(path.name for path in (ROOT / "include/soma").glob("*.hpp"))
 
 
 def compile_once(compiler, language, dialect, header, source):
     command = [compiler, "-x", language, f"-std={dialect}", *COMMON, str(source)]
-    if header != WRAPPER:
+    if header not in WRAPPERS:
         command[1:1] = ["-Wpadded"]  # no struct of the interface has holes, or there is none
     if language == "c":
         command[1:1] = IN_C
@@ -29,13 +30,13 @@ def compile_once(compiler, language, dialect, header, source):
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for header in [*HEADERS, WRAPPER]:
+        for header in [*HEADERS, *WRAPPERS]:
             source = pathlib.Path(folder) / "twice.c"
             source.write_text(f'#include "soma/{header}"\n#include "soma/{header}"\n'
                               "typedef int not_empty;\n")
             for name, languages in COMPILERS.items():
                 for language, dialect in DIALECTS:
-                    if header == WRAPPER and dialect not in ("c++17", "c++20"):
+                    if header in WRAPPERS and dialect not in ("c++17", "c++20"):
                         continue
                     result = compile_once(languages[language], language, dialect, header, source)
                     if result.returncode == 0:

@@ -3,8 +3,10 @@
 
 Every function is called with sound arguments of which one at a time is made bad: NULL, a handle of
 every other type, text that is no UTF-8, lengths and counts that no memory has, numbers at their
-ends. A refused call must give an error object with a reason, and leave `out` NULL. The cases run in
-a child process that says what it is about to do, so that a crash names its case.
+ends. The sound call must succeed; a refused one must give an error object with a reason, and leave
+`out` NULL. Call objects exist only while a node runs: what concerns them runs in a node of a real
+run. The cases run in a child process that says what it is about to do, so that a crash names its
+case.
 """
 import ctypes
 import json
@@ -18,13 +20,22 @@ TINY = os.path.join(os.environ.get("SOMA_TINY_DIR", "build/tiny"), "tiny-q4_1.gg
 INVALID_ARGUMENT, OUT_OF_RANGE = 3, 11
 HUGE = 2**63
 BAD_TEXT = ctypes.create_string_buffer(b"ab\xff\xfe\x00")
+GRAPH = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"function","op":"std.identity"},
+  {"id":"b","kind":"function","op":"%s"}],"edges":[{"from":"a","to":"b"}]}"""
 GOOD_TEXT = {  # by function and parameter; others get "x"
     ("soma_options_create", "kind"): "session",
     ("soma_runtime_measure", "kind"): "no such measure",  # a real one takes a second
     ("soma_session_program", "mode"): "decode",
     ("soma_circuit_explain", "node"): "l0.attn.q",
+    ("soma_value_parse", "json"): '{"a":[1,2.5,null]}',
+    ("soma_graph_parse", "json"): GRAPH % "std.sum",
+    ("soma_graph_add_node", "json"): '{"id":"x","kind":"loop","max_iterations":4}',
+    ("soma_graph_add_edge", "settings"): '{"capture":true}',
+    ("soma_plan_show", "format"): "tree",
 }
-KEYS = {"soma_options_set_int": "context", "soma_options_get_int": "context",
+# Whose sound call fails all the same, on purpose.
+FAIL_ANYWAY = {"soma_runtime_measure"}
+KEYS = {"soma_value_get": "a","soma_options_set_int": "context", "soma_options_get_int": "context",
         "soma_options_parse": "context", "soma_options_set_text": "policy",
         "soma_options_get_text": "policy"}
 VALUES = {"soma_options_parse": "64", "soma_options_set_text": "fast"}
@@ -41,6 +52,20 @@ def on_token(_user, _token, _text, _length):
 @CALLBACKS["soma_tick_fn"]
 def tick(_user, _phase, _length, _done, _total):
     return CONSTANTS["SOMA_CONTINUE"]
+
+
+@CALLBACKS["soma_node_fn"]
+def on_node(_user, _call):
+    return CONSTANTS["SOMA_CONTINUE"]
+
+
+@CALLBACKS["soma_event_fn"]
+def on_event(_user, _event, _length):
+    pass
+
+
+SOUND_CALLBACKS = {"soma_token_fn": on_token, "soma_tick_fn": tick, "soma_node_fn": on_node,
+                   "soma_event_fn": on_event}
 
 
 class Case:
@@ -102,19 +127,49 @@ class World:
         self.tokens = (ctypes.c_int32 * 2)(5, 6)
         self.texts = (ctypes.c_char_p * 1)(b"user")
         self.lengths = (ctypes.c_size_t * 1)(4)
+        self.make_graphs(runtime)
         self.refresh()
         handles["soma_tensor"] = soma.call("sequence_logits", sequence)
         handles["soma_blob"] = soma.call("runtime_facts", runtime)
         handles["soma_error"] = self.make_error()
+
+    def make_graphs(self, runtime):
+        """What graphs are made of, and for functions that change or empty an object one apart."""
+        soma, handles = self.soma, self.handles
+        handles["soma_value"] = soma.call("value_parse", runtime, *soma.text('{"a":1}'))
+        handles["soma_graph"] = soma.call("graph_parse", runtime, *soma.text(GRAPH % "std.sum"))
+        handles["soma_plan"] = soma.call("plan_compile", handles["soma_graph"], None)
+        handles["soma_ops"] = soma.call("ops_create", runtime)
+        handles["soma_run"] = soma.call(
+            "run_create", handles["soma_plan"], handles["soma_ops"], None)
+        self.plan_document = soma.blob(soma.call("plan_document", handles["soma_plan"])).decode()
+        number = soma.call("value_of_int", runtime, 7)
+        changed = soma.call("graph_parse", runtime, *soma.text(GRAPH % "std.sum"))
+        other = soma.call("graph_parse", runtime, *soma.text(GRAPH.replace('"a"', '"c"').replace(
+            '"b"', '"d"') % "std.sum"))
+        self.values = (ctypes.c_void_p * 1)(number)
+        self.apart = {("soma_value_int", "value"): number, ("soma_value_double", "value"): number,
+                      ("soma_graph_then", "second"): other, ("soma_graph_beside", "second"): other,
+                      ("soma_ops_add", "ops"): soma.call("ops_create", runtime)}
+        for function in ("node", "function", "subgraph", "edge"):
+            self.apart[f"soma_graph_add_{function}", "graph"] = changed
+        self.run_input = number
+        self.compile_options, self.run_options = soma.options("compile"), soma.options("run")
 
     def make_error(self):
         error = ctypes.c_void_p()
         self.soma.library.soma_options_create(None, 5, None, ctypes.addressof(error))
         return error.value
 
-    def refresh(self):
-        """The sequence as every case expects it: short, with logits; nothing asked to stop."""
+    def refresh(self, name=""):
+        """The sequence as every case expects it: short, with logits; the run idle, or begun where
+        it is to go on; nothing asked to stop."""
         soma, sequence = self.soma, self.handles["soma_sequence"]
+        run, out = self.handles["soma_run"], ctypes.c_void_p()
+        soma.library.soma_run_step(run, 10**12, ctypes.addressof(out), None)
+        soma.library.soma_value_release(out)
+        if name == "soma_run_step":
+            soma.call("run_start", run, self.run_input)
         soma.call("cancel_reset", self.handles["soma_cancel"])
         soma.call("options_set_int", self.handles["soma_options"], *soma.text("context"), 64)
         soma.call("sequence_truncate", sequence, 0)
@@ -138,6 +193,10 @@ class World:
             return self.generate
         if name in ("soma_fusion_plan_create", "soma_circuit_explain"):
             return self.plan
+        if name in ("soma_plan_compile", "soma_graph_check"):
+            return self.compile_options
+        if name == "soma_run_create":
+            return self.run_options
         if name.endswith("_double"):
             return self.generate
         return self.handles["soma_options"]
@@ -149,8 +208,14 @@ class World:
             return name
         if base == "soma_options":
             return self.options_for(function)
+        if (function, name) in self.apart:
+            return self.apart[function, name]
         if kind == "soma_sequence* const*":
             return ctypes.addressof(self.sequences)
+        if kind == "const soma_value* const*":
+            return ctypes.addressof(self.values)
+        if function.startswith("soma_run_") and name == "input":
+            return self.run_input
         if base in self.handles:
             return self.handles[base]
         if kind == "const char*":
@@ -159,33 +224,47 @@ class World:
             return ctypes.addressof(self.texts)
         if kind == "const size_t*":
             return ctypes.addressof(self.lengths)
-        if kind == "const int32_t*":
+        if kind in ("const int32_t*", "const void*"):
             return ctypes.addressof(self.tokens)
         if kind == "size_t":
             return SOMA_NUL if name.endswith("length") else 0 if name == "index" else 1
-        if kind in CALLBACKS:
-            return {"soma_token_fn": ctypes.cast(on_token, ctypes.c_void_p).value,
-                    "soma_tick_fn": ctypes.cast(tick, ctypes.c_void_p).value}.get(kind)
-        if kind.endswith("*"):
+        if kind in SOUND_CALLBACKS:
+            return ctypes.cast(SOUND_CALLBACKS[kind], ctypes.c_void_p).value
+        if kind.endswith("*") or kind in CALLBACKS:
             return None
         return {"header_abi": 0x10000, "thread": 1, "logits": 1, "from_now_ns": 10**12,
-                "value": 0.5 if kind == "double" else 64, "mask": 1}.get(name, 0)
+                "value": 0.5 if kind == "double" else 64, "mask": 1, "to": 1,
+                "kind": CONSTANTS["SOMA_EDGE_DATA"]}.get(name, 0)
 
-    @staticmethod
-    def sound_text(function, name):
+    def sound_text(self, function, name):
         if name == "key":
             return KEYS.get(function, "temperature")
         if name == "value":
             return VALUES.get(function, "x")
         if name == "path":
             return TINY
+        if (function, name) == ("soma_plan_parse", "json"):
+            return self.plan_document
         return GOOD_TEXT.get((function, name), "x")
 
 
+def elements_of(world, kind):
+    """For arrays of handles or texts: arrays with a bad element."""
+    base = kind.replace("const ", "").removesuffix("* const*")
+    if base == "char":
+        yield "bad UTF-8", ctypes.addressof(BAD_TEXT)
+    elif base in API["handles"]:
+        yield from ((f"a {other}", handle) for other, handle in world.handles.items()
+                    if other != base)
+    else:
+        return
+    yield "NULL", None
+
+
 def cases_of(world, name):
-    """Every bad argument for every parameter of a function, and whether it must be refused."""
+    """Every bad argument for every parameter of a function, and what it must be answered with."""
     parameters = FUNCTIONS[name]["parameters"]
-    yield Case(world, name), None
+    yield Case(world, name), None if name in FAIL_ANYWAY else 0
     for index, parameter in enumerate(parameters):
         kind, label = parameter["type"], parameter["name"]
         base = kind.replace("const ", "").rstrip("*").replace("* const", "")
@@ -200,6 +279,12 @@ def cases_of(world, name):
             for other, handle in world.handles.items():
                 if other != base:
                     yield Case(world, name, index, handle, f"a {other}"), INVALID_ARGUMENT
+        if kind.endswith("* const*"):
+            for what, element in elements_of(world, kind):
+                array = (ctypes.c_void_p * 1)(element)
+                case = Case(world, name, index, ctypes.addressof(array), f"of {what}")
+                case.array = array  # lives as long as the case
+                yield case, INVALID_ARGUMENT
         if kind == "const char*":
             yield Case(world, name, index, ctypes.addressof(BAD_TEXT), "bad UTF-8"), \
                 INVALID_ARGUMENT
@@ -232,30 +317,85 @@ def judge(case, must, outcome):
     return ""
 
 
+class Count:
+    """How many cases passed and failed."""
+
+    def __init__(self, world):
+        self.world, self.passed, self.failed = world, 0, 0
+
+    def run(self, names, wanted=lambda what: True):
+        """All cases of these functions that are wanted."""
+        for name in names:
+            for case, must in cases_of(self.world, name):
+                if not wanted(case.what):
+                    continue
+                print(json.dumps([name, case.what]), flush=True)
+                self.world.refresh(name)
+                wrong = judge(case, must, case.run())
+                self.passed, self.failed = self.passed + (not wrong), self.failed + bool(wrong)
+                if wrong:
+                    print(f"FAIL {name}, {case.what}: {wrong}", flush=True)
+
+    def count_references(self, handles):
+        """Retain and release with each of these handles that is of another type."""
+        for kind in API["handles"]:
+            for verb in ("retain", "release"):
+                if f"{kind}_{verb}" not in FUNCTIONS:
+                    continue
+                function = getattr(self.world.soma.library, f"{kind}_{verb}")
+                for other, handle in handles.items():
+                    print(json.dumps([f"{kind}_{verb}", other]), flush=True)
+                    if other != kind:
+                        function(handle)
+                    self.passed += 1
+
+    def in_a_node(self, body):
+        """Runs a plan with one node of ours, which calls body with the call object."""
+        soma, problems = self.world.soma, []
+
+        @CALLBACKS["soma_node_fn"]
+        def node(_user, call):
+            try:
+                body(call)
+            except Exception as problem:  # ctypes would print it and go on
+                problems.append(problem)
+            return CONSTANTS["SOMA_CONTINUE"]
+
+        runtime = self.world.handles["soma_runtime"]
+        graph = soma.call("graph_parse", runtime, *soma.text(GRAPH % "probe"))
+        plan = soma.call("plan_compile", graph, None)
+        ops = soma.call("ops_create", runtime)
+        soma.call("ops_add", ops, *soma.text("probe"), 0, CONSTANTS["SOMA_THREAD_CALLER"], 0,
+                  ctypes.cast(node, ctypes.c_void_p), None, None)
+        run = soma.call("run_create", plan, ops, None)
+        soma.library.soma_value_release(soma.call("run_execute", run, None, None))
+        for kind, handle in (("graph", graph), ("plan", plan), ("ops", ops), ("run", run)):
+            getattr(soma.library, f"soma_{kind}_release")(handle)
+        if problems:
+            raise problems[0]
+
+
 def child():
     world = World()
-    passed = failed = 0
-    for name in FUNCTIONS:
-        if name.endswith(("_retain", "_release")):
-            continue  # their turn comes below
-        for case, must in cases_of(world, name):
-            print(json.dumps([name, case.what]), flush=True)
-            world.refresh()
-            wrong = judge(case, must, case.run())
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            if wrong:
-                print(f"FAIL {name}, {case.what}: {wrong}", flush=True)
-    for kind in API["handles"]:
-        for verb in ("retain", "release"):
-            function = getattr(world.soma.library, f"{kind}_{verb}")
-            for other, handle in {**world.handles, "NULL": None}.items():
-                print(json.dumps([f"{kind}_{verb}", other]), flush=True)
-                if other != kind:
-                    function(handle)
-                passed += 1
+    count = Count(world)
+    names = [name for name in FUNCTIONS if not name.endswith(("_retain", "_release"))]
+    of_calls = [name for name in names if name.startswith("soma_call_")]
+    others = [name for name in names if name not in of_calls]
+    count.run(others)
+    count.run(of_calls, lambda what: what.startswith("call: "))  # there is none: all are refused
+    count.count_references({**world.handles, "NULL": None})
+
+    def body(call):
+        world.handles["soma_call"] = call
+        count.run(of_calls)
+        count.run(others, lambda what: what.endswith("a soma_call"))
+        count.count_references({"soma_call": call})
+        del world.handles["soma_call"]
+
+    count.in_a_node(body)
     for kind, handle in world.handles.items():  # still alive, and none released by a wrong call
         getattr(world.soma.library, f"{kind}_release")(handle)
-    print(json.dumps({"passed": passed, "failed": failed}), flush=True)
+    print(json.dumps({"passed": count.passed, "failed": count.failed}), flush=True)
 
 
 def main():

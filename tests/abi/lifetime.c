@@ -1,4 +1,5 @@
 /* Proves the life of objects and callbacks: destroyed once, in any order, silently, per runtime.
+ * Those of graphs are in lifetime_graphs.c.
  *
  * usage: lifetime MODEL          all of it
  *        lifetime MODEL leave    builds everything and exits without releasing
@@ -6,41 +7,15 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "check.h"
 
 static const char* model_path;
-
-/* A host's allocator that knows what is out. */
-typedef struct {
-  atomic_long live, total, destroyed;
-} Account;
-
-static void* account_alloc(void* user, size_t size, size_t alignment) {
-  Account* account = user;
-  void* memory = NULL;
-  if (alignment < sizeof(void*)) alignment = sizeof(void*);
-  if (posix_memalign(&memory, alignment, size) != 0) return NULL;
-  account->live += (long)size;
-  account->total += 1;
-  return memory;
-}
-
-static void account_free(void* user, void* memory, size_t size, size_t alignment) {
-  Account* account = user;
-  (void)alignment;
-  account->live -= (long)size;
-  free(memory);
-}
-
-static void account_destroy(void* user) { ((Account*)user)->destroyed += 1; }
-
-static void count_destroy(void* user) { ++*(int*)user; }
 
 static int32_t go_on(void* user, int32_t token, const char* text, size_t length) {
   (void)user, (void)token, (void)text, (void)length;

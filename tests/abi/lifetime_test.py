@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Proves the life of objects, callbacks and the library: lifetime.c, reload.c."""
+"""Proves the life of objects, callbacks and the library: lifetime.c, lifetime_graphs.c,
+reload.c."""
 import sys
 
 import program
@@ -9,5 +10,6 @@ whole = program.run("lifetime", program.TINY)
 left = program.run("lifetime", program.TINY, "leave",
                    environment={"ASAN_OPTIONS": "detect_leaks=0"})
 print(f"{int(left == 0)} passed, {int(left != 0)} failed")
+graphs = program.run("lifetime_graphs")
 again = program.run("reload", program.LIBRARY, linked=False)
-sys.exit(whole or left or again)
+sys.exit(whole or left or graphs or again)

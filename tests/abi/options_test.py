@@ -6,7 +6,7 @@ import unittest
 
 from library import API, SOMA_NUL, Failure, Soma
 
-KINDS = ("runtime", "model", "session", "generate", "plan")
+KINDS = ("runtime", "model", "session", "generate", "plan", "compile", "run")
 soma = Soma()
 
 

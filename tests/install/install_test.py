@@ -15,6 +15,7 @@ import unittest
 
 MODEL = os.path.abspath(os.environ["SOMA_TEST_MODEL"])
 EXAMPLE = os.path.abspath("examples/c/generate.c")
+GRAPH_EXAMPLE = os.path.abspath("examples/c/graph.c")
 HOST = """/* A host whose own symbols have the names of what the library holds inside. */
 #include <soma/soma.h>
 #include <stdio.h>
@@ -98,6 +99,13 @@ class InstallTest(unittest.TestCase):
         program = self.build(EXAMPLE, *self.flags("--cflags", "--libs"),
                              f"-Wl,-rpath,{self.prefix}/lib")
         self.assertIn("Rayleigh", run(str(program), MODEL))
+
+    def test_graph_example_runs_with_the_shared_library(self):
+        program = self.build(GRAPH_EXAMPLE, *self.flags("--cflags", "--libs"),
+                             f"-Wl,-rpath,{self.prefix}/lib")
+        self.assertIn("Branch(gate):", run(str(program), "a text"))
+        self.assertTrue(run(str(program), "a text").endswith('{"short":"6 bytes are short"}\n'))
+        self.assertIn("are long", run(str(program), "a text of more than twenty bytes"))
 
     def test_host_with_own_symbols_links_shared_and_static(self):
         shared = self.build(self.root / "host.c", *self.flags("--cflags", "--libs"),

@@ -1,4 +1,4 @@
-"""libsoma from Python: open a model, generate text, look at logits and launch programs.
+"""libsoma from Python: run graphs of work; open a model, generate text, look at logits.
 
     import soma
 
@@ -7,23 +7,34 @@
     for piece in model.stream("Tell me a story."):
         print(piece, end="", flush=True)
 
+    @soma.node
+    def count(text):
+        return len(text.split())
+
+    print(soma.Graph(count() >> soma.Node(op="std.add", config={"value": 1})).run("two words"))
+
 Pure Python over the C library by ctypes: no compiler, no dependencies. NumPy is used where it is
 installed and asked for. All objects release what they hold when they are collected.
 """
 
 from ._errors import (
-    Aborted, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound, Incompatible,
-    Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, SomaError,
-    Unavailable, Unimplemented,
+    Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound,
+    Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
+    ResourceExhausted, SomaError, Unavailable, Unimplemented,
 )
+from ._graph import Graph, subgraph
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
+from ._node import Function, Node, Piece, branch, handoff, loop, node
+from ._run import Call, Plan, Run
 from ._tensor import Tensor
 
 __version__ = version()
 __all__ = [
-    "Aborted", "Cancelled", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "FileNotFound",
-    "Generation", "Incompatible", "Internal", "InvalidArgument", "Model", "NotFound", "OutOfRange",
-    "PermissionDenied", "ResourceExhausted", "Runtime", "Sequence", "Session", "SomaError",
-    "Tensor", "Unavailable", "Unimplemented", "build_info", "has", "version",
+    "Aborted", "AlreadyExists", "Call", "Cancelled", "DataLoss", "DeadlineExceeded",
+    "FailedPrecondition", "FileNotFound", "Function", "Generation", "Graph", "Incompatible",
+    "Internal", "InvalidArgument", "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied",
+    "Piece", "Plan", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",
+    "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "handoff", "has", "loop",
+    "node", "subgraph", "version",
 ]

@@ -36,6 +36,17 @@ SOMA_TEXT_SPECIAL = 1
 SOMA_TEXT_BEGIN = 2
 SOMA_LOGITS_LAST = 1
 SOMA_LOGITS_ALL = 2
+SOMA_VALUE_NULL = 0
+SOMA_VALUE_BOOL = 1
+SOMA_VALUE_INTEGER = 2
+SOMA_VALUE_NUMBER = 3
+SOMA_VALUE_TEXT = 4
+SOMA_VALUE_BYTES = 5
+SOMA_VALUE_LIST = 6
+SOMA_VALUE_MAP = 7
+SOMA_VALUE_OPAQUE = 8
+SOMA_EDGE_DATA = 1
+SOMA_EDGE_CONTROL = 2
 
 soma_destroy_fn = CFUNCTYPE(None, c_void_p)
 soma_alloc_fn = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_size_t)
@@ -43,6 +54,8 @@ soma_free_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_size_t)
 soma_log_fn = CFUNCTYPE(None, c_void_p, c_int32, c_void_p, c_size_t)
 soma_tick_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_uint64, c_uint64)
 soma_token_fn = CFUNCTYPE(c_int32, c_void_p, c_int32, c_void_p, c_size_t)
+soma_node_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+soma_event_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 FUNCTIONS = {
     "soma_blob_data": (c_void_p, [c_void_p]),
@@ -148,6 +161,66 @@ FUNCTIONS = {
     "soma_sequence_generate": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, c_void_p, soma_token_fn, c_void_p, soma_destroy_fn, c_void_p, c_void_p, c_void_p]),
     "soma_sequence_retain": (None, [c_void_p]),
     "soma_sequence_release": (None, [c_void_p]),
+    "soma_value_parse": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_json": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_value_of_bool": (c_int32, [c_void_p, c_int32, c_void_p, c_void_p]),
+    "soma_value_of_int": (c_int32, [c_void_p, c_int64, c_void_p, c_void_p]),
+    "soma_value_of_double": (c_int32, [c_void_p, c_double, c_void_p, c_void_p]),
+    "soma_value_of_text": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_of_bytes": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_of_list": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_of_map": (c_int32, [c_void_p, POINTER(c_char_p), c_void_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_of_opaque": (c_int32, [c_void_p, c_void_p, soma_destroy_fn, c_void_p, c_void_p]),
+    "soma_value_kind": (c_int32, [c_void_p]),
+    "soma_value_int": (c_int32, [c_void_p, POINTER(c_int64), c_void_p]),
+    "soma_value_double": (c_int32, [c_void_p, POINTER(c_double), c_void_p]),
+    "soma_value_data": (c_void_p, [c_void_p]),
+    "soma_value_size": (c_size_t, [c_void_p]),
+    "soma_value_at": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_key": (c_char_p, [c_void_p, c_size_t]),
+    "soma_value_get": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_value_opaque": (c_void_p, [c_void_p]),
+    "soma_value_retain": (None, [c_void_p]),
+    "soma_value_release": (None, [c_void_p]),
+    "soma_graph_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_graph_parse": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_graph_document": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_graph_facts": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_graph_check": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_graph_add_node": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_graph_add_function": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_graph_automatic_id": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_graph_add_subgraph": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p, c_void_p]),
+    "soma_graph_add_edge": (c_int32, [c_void_p, c_uint32, c_uint32, c_int32, c_char_p, c_size_t, c_void_p]),
+    "soma_graph_then": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_graph_beside": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_graph_retain": (None, [c_void_p]),
+    "soma_graph_release": (None, [c_void_p]),
+    "soma_plan_compile": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_plan_diagnostics": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_plan_parse": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_plan_document": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_plan_facts": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_plan_show": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_plan_diff": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_plan_retain": (None, [c_void_p]),
+    "soma_plan_release": (None, [c_void_p]),
+    "soma_ops_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_ops_add": (c_int32, [c_void_p, c_char_p, c_size_t, c_uint32, c_int32, c_int32, soma_node_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_call_input": (c_void_p, [c_void_p]),
+    "soma_call_set_output": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_call_fail": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p]),
+    "soma_call_facts": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_call_goes_on": (c_int32, [c_void_p]),
+    "soma_ops_retain": (None, [c_void_p]),
+    "soma_ops_release": (None, [c_void_p]),
+    "soma_run_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_run_execute": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "soma_run_start": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_run_step": (c_int32, [c_void_p, c_int64, c_void_p, c_void_p]),
+    "soma_run_set_observer": (c_int32, [c_void_p, soma_event_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_run_retain": (None, [c_void_p]),
+    "soma_run_release": (None, [c_void_p]),
 }
 
 

@@ -23,6 +23,10 @@ class SomaError(Exception):
         lines += ["  " + line for other in self.others for line in str(other).splitlines()]
         return "\n".join(lines)
 
+    def detail(self, key: str) -> str:
+        """The first detail of that name, or an empty text."""
+        return next((value for name, value in self.details if name == key), "")
+
 
 class Cancelled(SomaError):
     """The work was cancelled."""
@@ -50,6 +54,11 @@ class FileNotFound(NotFound, FileNotFoundError):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.errno = errno.ENOENT
+
+
+class AlreadyExists(SomaError):
+    """Something has that name already."""
+    code = 6
 
 
 class PermissionDenied(SomaError, PermissionError):

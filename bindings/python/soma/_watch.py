@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import signal
+import threading
 from typing import Any, Callable
 
 from . import _api
@@ -42,7 +43,8 @@ class Watch:
                  progress: Callable[[str, int, int], Any] | None = None) -> None:
         self.raised: BaseException | None = None
         self._declined = False    # progress returned False
-        self._calling = False     # a callback of the user's is running
+        self._calling = False     # a callback of the user's is running on the call's own thread
+        self._thread = threading.get_ident()
         deadline = _nanoseconds(timeout_s)
         self._cancel: _Cancel | None = _Cancel(make(lib.soma_cancel_create, runtime._raw))
         call(lib.soma_cancel_set_deadline, self._cancel._raw, deadline)
@@ -62,16 +64,33 @@ class Watch:
     def guarded(self, body: Callable[[], int]) -> int:
         """Runs what a callback does; its exception is kept, and stops the call."""
         try:
-            if self.raised is not None:
-                return _api.SOMA_STOP
-            try:
-                self._calling = True
-                return body()
-            finally:
-                self._calling = False
+            return _api.SOMA_STOP if self.raised is not None else self.interruptible(body)
         except BaseException as problem:  # noqa: B902 - KeyboardInterrupt must get through
             self.raised = problem
             return 0
+
+    def interruptible(self, body: Callable[[], Any]) -> Any:
+        """Runs code of the user's. An interrupt, which reaches the main thread only, ends it."""
+        if threading.get_ident() != self._thread:
+            return body()
+        try:
+            self._calling = True
+            return body()
+        finally:
+            self._calling = False
+
+    def stop(self, problem: BaseException) -> None:
+        """Ends the call, which then raises `problem`."""
+        self.raised = problem
+        cancel = self._cancel
+        if cancel is not None:
+            lib.soma_cancel_request(cancel._raw)
+
+    def meaning(self, problem: Exception) -> BaseException:
+        """What to raise for a failure. Only callbacks stop a call in these ways; if none of them
+        kept an exception, it was raised in ctypes' own frames by somebody else's handler."""
+        stopped = isinstance(problem, (Cancelled, Aborted)) and not self._declined
+        return KeyboardInterrupt() if stopped else problem
 
     def run(self, body: Callable[[ctypes.c_void_p], Any]) -> Any:
         """Calls `body` with the cancel object. What callbacks and Ctrl-C left is raised, even if
@@ -88,12 +107,8 @@ class Watch:
         try:
             if self.raised is not None:
                 raise self.raised
-            if isinstance(problem, (Cancelled, Aborted)) and not self._declined:
-                # Only callbacks stop a call in these ways. If none of them kept an exception, it
-                # was raised in ctypes' own frames by somebody else's handler: an interrupt.
-                raise KeyboardInterrupt
             if problem is not None:
-                raise problem
+                raise self.meaning(problem)
             return result
         finally:
             self.raised = problem = None  # or exception and frame would keep each other alive
@@ -102,10 +117,7 @@ class Watch:
         if self._calling:
             self._calling = False
             raise KeyboardInterrupt
-        self.raised = KeyboardInterrupt()
-        cancel = self._cancel
-        if cancel is not None:
-            lib.soma_cancel_request(cancel._raw)
+        self.stop(KeyboardInterrupt())
 
     def _take_interrupts(self) -> Any:
         """Sets the handler if it was Python's or that of a call around this one; returns that."""

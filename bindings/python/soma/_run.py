@@ -1,0 +1,280 @@
+"""Plans, and their runs: the functions behind nodes, what they raise, and who watches."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import json
+import threading
+import weakref
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable
+
+from . import _api
+from ._errors import Aborted, FailedPrecondition, SomaError
+from ._library import Handle, Options, blob, call, facts, lib, make, utf8
+from ._model import Runtime
+from ._value import Value, drop, from_value, keep, kept, to_value
+from ._watch import Watch
+
+THREADS = {"any": _api.SOMA_THREAD_ANY, "caller": _api.SOMA_THREAD_CALLER}
+
+
+@dataclass(frozen=True)
+class Op:
+    """A function under the name by which nodes ask for it."""
+
+    name: str
+    function: Callable[..., Any]
+    version: int = 0           # 0: any
+    thread: str = "any"
+    waits: bool = False
+    takes_input: bool = field(init=False)
+    takes_call: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.thread not in THREADS:
+            raise ValueError(f"thread is 'any' or 'caller', not {self.thread!r}")
+        if not 0 <= self.version < 2**32:
+            raise ValueError(f"version is 0 (any) to 2**32 - 1, not {self.version}")
+        try:
+            names = list(inspect.signature(self.function).parameters)
+        except (TypeError, ValueError):  # of built-in functions Python may not know it
+            names = ["input"]
+        object.__setattr__(self, "takes_call", "call" in names)
+        object.__setattr__(self, "takes_input", any(name != "call" for name in names))
+
+    def __call__(self, raw: int, at_hand: "Call") -> Any:
+        given = [from_value(_input(raw))] if self.takes_input else []
+        return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
+
+
+def _input(raw: int) -> int:
+    value = lib.soma_call_input(raw)
+    if not value:
+        raise MemoryError("there is no memory for what the node reads")
+    return value
+
+
+class Call:
+    """What a node's function may ask while it runs: its parameter named `call`."""
+
+    def __init__(self, raw: int) -> None:
+        self._raw: int | None = raw
+        self._facts: dict[str, Any] | None = None
+
+    def _alive(self) -> int:
+        if self._raw is None:
+            raise FailedPrecondition("the node's function has returned: its call is over")
+        return self._raw
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """"id", "path" ("refine[3]/judge": with the passes of loops around it), "passes", "op",
+        "config", "device"."""
+        if self._facts is None:
+            self._facts = facts(lib.soma_call_facts, self._alive())
+        return self._facts
+
+    @property
+    def id(self) -> str:
+        return self.facts["id"]
+
+    @property
+    def path(self) -> str:
+        return self.facts["path"]
+
+    @property
+    def config(self) -> Any:
+        return self.facts["config"]
+
+    def goes_on(self) -> bool:
+        """Whether to go on: not if the run is cancelled or late, or an earlier branch failed."""
+        return lib.soma_call_goes_on(self._alive()) == 1
+
+
+def _message(problem: BaseException) -> bytes:
+    try:
+        text = f"{type(problem).__name__}: {problem}"
+    except Exception:  # noqa: B902 - whatever an exception's own text raises
+        text = type(problem).__name__
+    return text.encode("utf-8", "backslashreplace")
+
+
+class _Execution(Watch):
+    """One execution of a run: what its nodes and its observer raised."""
+
+    def __init__(self, runtime: Runtime, **limits: Any) -> None:
+        super().__init__(runtime, **limits)
+        self._runtime = runtime
+        self._thrown: dict[str, BaseException] = {}  # by path, which stands for one call of a node
+        self.observed: BaseException | None = None   # the first
+
+    def node(self, op: Op, raw: int) -> int:
+        at_hand = Call(raw)
+        try:
+            output = self.interruptible(lambda: op(raw, at_hand))
+            if output is not None:
+                value = to_value(self._runtime, output)
+                call(lib.soma_call_set_output, raw, value._raw)
+            return _api.SOMA_CONTINUE
+        except BaseException as problem:  # noqa: B902 - none may pass through the library
+            self._node_raised(at_hand, problem)
+            return _api.SOMA_STOP
+        finally:
+            at_hand._raw = None  # it lies on a stack that others will use
+
+    def _node_raised(self, at_hand: Call, problem: BaseException) -> None:
+        if isinstance(problem, KeyboardInterrupt):
+            self.stop(problem)
+        message = _message(problem)
+        lib.soma_call_fail(at_hand._raw, message, len(message), None)
+        try:
+            self._thrown[at_hand.path] = problem
+        except SomaError:  # no memory to say where it was
+            self.stop(problem)
+
+    def event(self, observer: Callable[[dict[str, Any]], Any], line: bytes) -> None:
+        try:
+            self.interruptible(lambda: observer(json.loads(line)))
+        except BaseException as problem:  # noqa: B902 - none may pass through the library
+            if isinstance(problem, KeyboardInterrupt):
+                self.stop(problem)
+            self.observed = self.observed or problem
+
+    def meaning(self, problem: Exception) -> BaseException:
+        """A node that failed by an exception stands for it; one that failed otherwise has none."""
+        if not isinstance(problem, Aborted):
+            return super().meaning(problem)
+        thrown = self._thrown.get(problem.detail("path"))
+        if thrown is not None:
+            return thrown
+        return super().meaning(problem) if problem.detail("cause") == "callback.failed" else problem
+
+    def finish(self, make_value: Callable[[ctypes.c_void_p], Value]) -> Any:
+        """Executes, and yields the run's value as an object."""
+        made: list[Value] = []
+        try:
+            self.run(lambda cancel: made.append(make_value(cancel)))
+            if self.observed is not None:
+                raise self.observed
+            return from_value(made[0]._raw)
+        finally:
+            self._thrown.clear()  # or exceptions and frames would keep each other alive
+            self.observed = None
+
+
+# The library's side of a run knows it weakly, and functions by their place in it: a function may
+# hold its own run, which the collector of garbage would not see through the library.
+def _on_node(user: int, raw: int) -> int:
+    index, its_run = kept(user)
+    run = its_run()
+    return run._execution.node(run._ops[index], raw)
+
+
+def _on_event(user: int, line: int, length: int) -> None:
+    run = kept(user)()
+    run._execution.event(run._observer, ctypes.string_at(line, length))
+
+
+_node_fn = _api.soma_node_fn(_on_node)
+_event_fn = _api.soma_event_fn(_on_event)
+
+
+class _Ops(Handle):
+    _release = "soma_ops_release"
+
+    def __init__(self, runtime: Runtime, run: "Run") -> None:
+        super().__init__(make(lib.soma_ops_create, runtime._raw))
+        for index, op in enumerate(run._ops):
+            call(lib.soma_ops_add, self._raw, *utf8(op.name), op.version, THREADS[op.thread],
+                 op.waits, _node_fn, keep((index, weakref.ref(run))), drop)
+
+
+class Plan(Handle):
+    """In which order the nodes of a graph run, with the functions that the graph knew. Made by
+    Graph.compile, or parsed. It never changes and may serve any number of runs at once."""
+
+    _release = "soma_plan_release"
+
+    def __init__(self, runtime: Runtime, raw: ctypes.c_void_p, ops: Iterable[Op]) -> None:
+        super().__init__(raw)
+        self.runtime = runtime
+        self._ops = tuple(ops)
+
+    @classmethod
+    def parse(cls, document: str, *, ops: Iterable[Any] = (),
+              runtime: Runtime | None = None) -> "Plan":
+        """From a plan document. `ops`: the functions made by soma.node that its nodes name."""
+        runtime = runtime or Runtime()
+        raw = make(lib.soma_plan_parse, runtime._raw, *utf8(document))
+        return cls(runtime, raw, [each.op for each in ops])
+
+    @property
+    def document(self) -> str:
+        """The plan as JSON: canonical, so equal plans give equal texts."""
+        return blob(lib.soma_plan_document, self._raw).decode()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return facts(lib.soma_plan_facts, self._raw)
+
+    @property
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """What the compiler had to say: "code", "level", "message", "hint", "nodes", "edges"."""
+        return facts(lib.soma_plan_diagnostics, self._raw)["diagnostics"]
+
+    def show(self, format: str = "tree") -> str:
+        """To look at: as "tree", "mermaid" or "dot"."""
+        return blob(lib.soma_plan_show, self._raw, *utf8(format)).decode()
+
+    def __str__(self) -> str:
+        return self.show()
+
+    def diff(self, after: "Plan") -> dict[str, Any]:
+        """What became of this plan in `after`: "plan", "removed", "added", "moved", "changed"."""
+        return facts(lib.soma_plan_diff, self._raw, after._raw)
+
+    def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
+            remote: str | None = None, timeout_s: float | None = None) -> Any:
+        """Runs it once: see Run."""
+        return Run(self, observer=observer, remote=remote).execute(input, timeout_s=timeout_s)
+
+
+class Run(Handle):
+    """A plan made ready to be executed any number of times, by one call at a time.
+
+    `observer` gets what happens as dicts ("event", "at_ns", "node", …), one at a time, on the
+    thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
+    target here.
+    """
+
+    _release = "soma_run_release"
+
+    def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
+                 remote: str | None = None) -> None:
+        self.plan = plan
+        self._ops = plan._ops
+        self._observer = observer
+        self._execution: _Execution | None = None
+        self._executing = threading.Lock()
+        settings = Options("run", {"remote": remote})
+        ops = _Ops(plan.runtime, self)
+        super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
+        if observer is not None:
+            call(lib.soma_run_set_observer, self._raw, _event_fn, keep(weakref.ref(self)), drop)
+
+    def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
+        """Runs the plan on `input` and returns its value. What the function of the failing node
+        raised, this raises; else what the observer raised first."""
+        if not self._executing.acquire(blocking=False):
+            raise FailedPrecondition("the run is being executed by another call", "object.busy")
+        try:
+            runtime = self.plan.runtime
+            value = to_value(runtime, input)
+            self._execution = _Execution(runtime, timeout_s=timeout_s)
+            return self._execution.finish(lambda cancel: Value(make(
+                lib.soma_run_execute, self._raw, value._raw, cancel)))
+        finally:
+            self._execution = None
+            self._executing.release()

@@ -1,0 +1,80 @@
+/* Ops: the code behind a plan's nodes, by name.
+ *
+ * An ops object holds the built-in ops ("std.identity", "std.const", "std.add", "std.sum",
+ * "std.concat", "std.get", "std.test", "std.format", "std.sleep", "std.fail") and what you add. A
+ * node's function gets a call object, which is valid until the function returns: it reads the
+ * node's input, sets its output, or says why there is none.
+ */
+#ifndef SOMA_OPS_H
+#define SOMA_OPS_H
+
+#include "soma/base.h"
+#include "soma/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct soma_ops soma_ops;
+typedef struct soma_call soma_call;
+
+/* With the built-in ops.
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_create(const soma_runtime* runtime, soma_ops** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Computes a node. Returns SOMA_CONTINUE; anything else fails the node, and soma_call_fail says
+ * why. A node that sets no output yields null. */
+typedef int32_t (SOMA_CALL* soma_node_fn)(void* user, soma_call* call);
+
+/* Names a function: for nodes whose op is `name` with this version, or with any version that has no
+ * function of its own, if `version` is 0. `thread` is SOMA_THREAD_ANY, or SOMA_THREAD_CALLER for a
+ * function that must run on the thread that waits for the run. `waits` (0 or 1) says that it may
+ * wait for another branch of a wave, so that these really run at the same time. Functions may
+ * be called from several threads at once. "ops.duplicate". Refused with SOMA_FAILED_PRECONDITION
+ * once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t version, int32_t thread,
+             int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
+             soma_error** error) SOMA_NOEXCEPT;
+
+/* What the node reads; NULL if there is no memory for it, or the call is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXCEPT;
+
+/* What the node yields, in place of what was set before. The value stays yours.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_set_output(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
+
+/* Why the node fails, for the run's error; the function then returns SOMA_STOP.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_fail(soma_call* call, const char* message, size_t message_length,
+               soma_error** error) SOMA_NOEXCEPT;
+
+/* The node at hand, as JSON: "id", "path" ("refine[3]/judge": with the passes of loops around it),
+ * "passes", "op", "config", "device".
+ * @since 1.0  @own out  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Whether to go on: 1, or 0 if the run was cancelled, its deadline passed, or a branch that was
+ * declared earlier failed. For code that takes long.
+ * @since 1.0  @own none  @threads one  @blocks no  @null call */
+SOMA_API int32_t SOMA_CALL soma_call_goes_on(soma_call* call) SOMA_NOEXCEPT;
+
+/* One reference more.
+ * @since 1.0  @own none  @threads any  @blocks no  @null ops */
+SOMA_API void SOMA_CALL soma_ops_retain(const soma_ops* ops) SOMA_NOEXCEPT;
+
+/* One reference less.
+ * @since 1.0  @own none  @threads any  @blocks no  @null ops */
+SOMA_API void SOMA_CALL soma_ops_release(const soma_ops* ops) SOMA_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,77 @@
+/* Runs: a plan with the code of its nodes, made ready to be executed any number of times.
+ *
+ * A run serves one execution at a time; the plan and the ops may serve many runs at once. All that
+ * a run needs is made when it is created.
+ */
+#ifndef SOMA_RUN_H
+#define SOMA_RUN_H
+
+#include "soma/base.h"
+#include "soma/cancel.h"
+#include "soma/ops.h"
+#include "soma/options.h"
+#include "soma/plan.h"
+#include "soma/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct soma_run soma_run;
+
+/* Binds the plan's ops. `options` is of kind "run". "run.unbound_op" names all ops that have no
+ * function, "run.unsupported" and "run.no_transport" what this library can't run.
+ * @since 1.0  @own out  @threads any  @blocks no  @null options error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* options,
+                soma_run** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Runs the plan from its beginning to its end, and yields its value. A NULL input is null. The
+ * error of a failed node has its id and path as details "node" and "path", and does not depend on
+ * timing: "run.node_failed", "run.exception", "run.no_arm", "run.signal", "run.predicate",
+ * "run.input"; "cancelled", "deadline". The tick's phase is "run", in nodes.
+ * @since 1.0  @own out  @threads one  @blocks yes tick  @null input cancel error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, soma_value** out,
+                 soma_error** error) SOMA_NOEXCEPT;
+
+/* Begins an execution that soma_run_step drives: for hosts with a loop of their own. Nothing is
+ * called yet. A NULL input is null.
+ * @since 1.0  @own none  @threads one  @blocks no  @null input error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_start(soma_run* run, const soma_value* input, soma_error** error) SOMA_NOEXCEPT;
+
+/* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
+ * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
+ * failure the execution is over too.
+ * @since 1.0  @own out  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
+ * "node_finished", "node_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", or
+ * "lost" and nothing else, if there was no memory to say what happened), "at_ns" (monotonic), and
+ * as they apply "node", "passes" (of the loops around it), "pass", "ended" ("no", "by_signal",
+ * "by_bound"), "arm" (in the plan's order), "thread", "done", "total", "code", "message". Called
+ * where it happens, one call at a time; it must not call libsoma but for retain and release. */
+typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
+
+/* Who is told what happens, from the next execution on; NULL: nobody.
+ * @since 1.0  @own none  @threads one  @blocks no  @null observe user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_destroy_fn destroy,
+                      soma_error** error) SOMA_NOEXCEPT;
+
+/* One reference more.
+ * @since 1.0  @own none  @threads any  @blocks no  @null run */
+SOMA_API void SOMA_CALL soma_run_retain(const soma_run* run) SOMA_NOEXCEPT;
+
+/* One reference less.
+ * @since 1.0  @own none  @threads any  @blocks no  @null run */
+SOMA_API void SOMA_CALL soma_run_release(const soma_run* run) SOMA_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

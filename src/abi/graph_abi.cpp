@@ -1,0 +1,164 @@
+// soma_graph_*: work as nodes and edges.
+#include "abi/graph.hpp"
+
+#include "abi/blob.hpp"
+#include "abi/guard.hpp"
+#include "abi/text_argument.hpp"
+#include "base/json_writer.hpp"
+
+using namespace soma;
+using namespace soma::wall;
+
+namespace {
+
+Status check_room(size_t count, size_t limit, std::string_view what) {
+  if (count < limit) return {};
+  return fail(Reason::graph_limit, "the graph has {} {}, and can't have more", count, what);
+}
+
+Status add_node(soma_graph& graph, GraphNode node, uint32_t* out) {
+  SOMA_TRY(check_room(graph.graph.nodes.size(), Graph::nodes_max, "nodes"));
+  graph.graph.nodes.push_back(std::move(node));
+  *out = static_cast<uint32_t>(graph.graph.nodes.size() - 1);
+  return {};
+}
+
+Status check_node(const soma_graph& graph, std::string_view name, uint32_t node) {
+  if (node < graph.graph.nodes.size()) return {};
+  return fail(Reason::graph_unknown_node, "{} is node {}, and the graph has {} nodes", name, node,
+              graph.graph.nodes.size());
+}
+
+}  // namespace
+
+soma_code soma_graph_create(const soma_runtime* runtime, soma_graph** out,
+                            soma_error** error) noexcept {
+  return produce(runtime, out, error, [&]() -> Result<Ref<soma_graph>> {
+    return make<soma_graph>(runtime, Graph());
+  });
+}
+
+soma_code soma_graph_parse(const soma_runtime* runtime, const char* json, size_t json_length,
+                           soma_graph** out, soma_error** error) noexcept {
+  return produce(runtime, out, error, [&]() -> Result<Ref<soma_graph>> {
+    SOMA_ASSIGN(const std::string_view text, text_argument("json", json, json_length));
+    SOMA_ASSIGN(Graph graph, Graph::parse(text));
+    return make<soma_graph>(runtime, std::move(graph));
+  });
+}
+
+soma_code soma_graph_document(const soma_graph* graph, soma_blob** out,
+                              soma_error** error) noexcept {
+  return produce(graph, out, error, [&]() -> Result<Ref<soma_blob>> {
+    return make_blob(graph->runtime, graph->graph.document());
+  });
+}
+
+soma_code soma_graph_facts(const soma_graph* graph, soma_blob** out,
+                           soma_error** error) noexcept {
+  return produce(graph, out, error, [&]() -> Result<Ref<soma_blob>> {
+    JsonWriter json;
+    json.object()
+        .field("nodes", graph->graph.nodes.size())
+        .field("edges", graph->graph.edges.size())
+        .field("digest", graph->graph.digest())
+        .close();
+    return make_blob(graph->runtime, std::move(json).take());
+  });
+}
+
+soma_code soma_graph_add_node(soma_graph* graph, const char* json, size_t json_length,
+                              uint32_t* out, soma_error** error) noexcept {
+  return perform(graph, error, [&]() -> Status {
+    if (!out) return null_argument("out");
+    SOMA_ASSIGN(const std::string_view text, text_argument("json", json, json_length));
+    SOMA_ASSIGN(GraphNode node, Graph::parse_node(text));
+    return add_node(*graph, std::move(node), out);
+  });
+}
+
+soma_code soma_graph_add_function(soma_graph* graph, const char* id, size_t id_length,
+                                  const char* op, size_t op_length, uint32_t* out,
+                                  soma_error** error) noexcept {
+  return perform(graph, error, [&]() -> Status {
+    if (!out) return null_argument("out");
+    SOMA_ASSIGN(const std::string_view name, text_argument("id", id, id_length));
+    SOMA_ASSIGN(const std::string_view code, text_argument("op", op, op_length));
+    GraphNode node;
+    node.id = name;
+    node.op = code;
+    return add_node(*graph, std::move(node), out);
+  });
+}
+
+soma_code soma_graph_automatic_id(const soma_graph* graph, const char* name, size_t name_length,
+                                  soma_blob** out, soma_error** error) noexcept {
+  return produce(graph, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
+    return make_blob(graph->runtime, automatic_id(graph->graph, text));
+  });
+}
+
+soma_code soma_graph_add_subgraph(soma_graph* graph, const char* id, size_t id_length,
+                                  const soma_graph* inner, uint32_t* out,
+                                  soma_error** error) noexcept {
+  return perform(graph, error, [&]() -> Status {
+    SOMA_TRY(check_within(graph->runtime, inner));
+    if (!out) return null_argument("out");
+    SOMA_ASSIGN(const std::string_view name, text_argument("id", id, id_length));
+    GraphNode node;
+    node.id = name;
+    node.kind = NodeKind::Subgraph;
+    node.graph = std::make_unique<Graph>(inner->graph.clone());
+    if (node.graph->depth() > Graph::nesting_max) {
+      return fail(Reason::graph_limit, "subgraphs nest {} deep at most", Graph::nesting_max);
+    }
+    return add_node(*graph, std::move(node), out);
+  });
+}
+
+soma_code soma_graph_add_edge(soma_graph* graph, uint32_t from, uint32_t to, int32_t kind,
+                              const char* settings, size_t settings_length,
+                              soma_error** error) noexcept {
+  return perform(graph, error, [&]() -> Status {
+    SOMA_TRY(check_node(*graph, "from", from));
+    SOMA_TRY(check_node(*graph, "to", to));
+    if (kind != SOMA_EDGE_DATA && kind != SOMA_EDGE_CONTROL) {
+      return fail(Reason::argument_range,
+                  "kind is SOMA_EDGE_DATA (1) or SOMA_EDGE_CONTROL (2), got {}", kind);
+    }
+    SOMA_ASSIGN(const std::string_view text,
+                text_argument("settings", settings, settings_length));
+    GraphEdge edge;
+    if (!text.empty()) {
+      SOMA_ASSIGN(edge, Graph::parse_edge_settings(text));
+    }
+    SOMA_TRY(check_room(graph->graph.edges.size(), Graph::edges_max, "edges"));
+    edge.from = graph->graph.nodes[from].id;
+    edge.to = graph->graph.nodes[to].id;
+    edge.kind = kind == SOMA_EDGE_DATA ? EdgeKind::Data : EdgeKind::Control;
+    graph->graph.edges.push_back(std::move(edge));
+    return {};
+  });
+}
+
+soma_code soma_graph_then(const soma_graph* first, const soma_graph* second, soma_graph** out,
+                          soma_error** error) noexcept {
+  return produce(first, out, error, [&]() -> Result<Ref<soma_graph>> {
+    SOMA_TRY(check_within(first->runtime, second));
+    SOMA_ASSIGN(Graph graph, then(first->graph.clone(), second->graph.clone()));
+    return make<soma_graph>(first->runtime, std::move(graph));
+  });
+}
+
+soma_code soma_graph_beside(const soma_graph* first, const soma_graph* second, soma_graph** out,
+                            soma_error** error) noexcept {
+  return produce(first, out, error, [&]() -> Result<Ref<soma_graph>> {
+    SOMA_TRY(check_within(first->runtime, second));
+    SOMA_ASSIGN(Graph graph, beside(first->graph.clone(), second->graph.clone()));
+    return make<soma_graph>(first->runtime, std::move(graph));
+  });
+}
+
+void soma_graph_retain(const soma_graph* graph) noexcept { retain(graph); }
+void soma_graph_release(const soma_graph* graph) noexcept { release(graph); }

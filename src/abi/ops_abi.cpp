@@ -1,0 +1,129 @@
+// soma_ops_*, soma_call_*: the code behind nodes.
+#include "abi/ops.hpp"
+
+#include "abi/blob.hpp"
+#include "abi/guard.hpp"
+#include "abi/text_argument.hpp"
+#include "base/json_writer.hpp"
+#include "run/builtins.hpp"
+#include "value/value_json.hpp"
+
+using namespace soma;
+using namespace soma::wall;
+
+namespace {
+
+// The core calls this for each node whose op is a host's.
+Status call_host(void* user, NodeCall& node) {
+  const HostOp& op = *static_cast<const HostOp*>(user);
+  soma_call call(op.runtime, node);
+  const i32 answer = op.function(op.user.get(), &call);
+  call.tag = Tag::Released;       // whoever kept the pointer is told so
+  if (answer == SOMA_CONTINUE) return {};
+  if (call.failure) return Error(Reason::callback_failed, std::move(*call.failure));
+  return fail(Reason::callback_failed,
+              "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
+}
+
+void drop_host(void* user) { delete static_cast<HostOp*>(user); }
+
+std::string facts(const NodeCall& call) {
+  const PlanNode& node = call.node();
+  JsonWriter json;
+  json.object().field("id", node.id).field("path", call.path()).key("passes").array();
+  for (const u64 pass : call.passes()) json.value(pass);
+  json.close().field("op", node.op_name()).field("device", node.device).key("config");
+  // The compiler and the reader of plans have seen that it has a JSON form.
+  if (!write_value(json, node.config).ok()) json.value(nullptr);
+  json.close();
+  return std::move(json).take();
+}
+
+}  // namespace
+
+soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,
+                          soma_error** error) noexcept {
+  return produce(runtime, out, error, [&]() -> Result<Ref<soma_ops>> {
+    Ref<soma_ops> ops = make<soma_ops>(runtime);
+    SOMA_TRY(add_builtins(ops->ops));
+    return ops;
+  });
+}
+
+soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                       int32_t thread, int32_t waits, soma_node_fn function, void* user,
+                       soma_destroy_fn destroy, soma_error** error) noexcept {
+  UserData data(user, destroy);
+  return perform(ops, error, [&]() -> Status {
+    SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
+    if (!function) return null_argument("function");
+    if (thread != SOMA_THREAD_ANY && thread != SOMA_THREAD_CALLER) {
+      return fail(Reason::argument_range,
+                  "thread is SOMA_THREAD_CALLER (1) or SOMA_THREAD_ANY (2), got {}", thread);
+    }
+    if (ops->in_use.load(std::memory_order_acquire)) {
+      return fail(Reason::ops_in_use,
+                  "a run has been made with these ops, which can't change after that: make others");
+    }
+    auto host = std::make_unique<HostOp>(HostOp{ops->runtime, function, std::move(data)});
+    NodeOp op;
+    op.name = text;
+    op.version = version;
+    op.forward = call_host;
+    op.user = host.get();
+    op.destroy = drop_host;
+    op.caller_only = thread == SOMA_THREAD_CALLER;
+    op.waits = waits != 0;
+    SOMA_TRY(ops->ops.add(std::move(op)));
+    host.release();  // from here on the ops drop it
+    return {};
+  });
+}
+
+const soma_value* soma_call_input(soma_call* call) noexcept {
+  if (!is_valid(call) || is_forked(*call)) return nullptr;
+  try {
+    const MemoryScope inside(call_memory(*call));
+    if (!call->input) call->input = make<soma_value>(call->runtime, call->node.input());
+    return call->input.get();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+soma_code soma_call_set_output(soma_call* call, const soma_value* value,
+                               soma_error** error) noexcept {
+  return perform(call, error, [&]() -> Status {
+    SOMA_TRY(check_within(call->runtime, value));
+    call->node.output() = value->value;
+    return {};
+  });
+}
+
+soma_code soma_call_fail(soma_call* call, const char* message, size_t message_length,
+                         soma_error** error) noexcept {
+  return perform(call, error, [&]() -> Status {
+    SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));
+    call->failure = std::string(text);
+    return {};
+  });
+}
+
+soma_code soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) noexcept {
+  return produce(call, out, error, [&]() -> Result<Ref<soma_blob>> {
+    return make_blob(call->runtime, facts(call->node));
+  });
+}
+
+int32_t soma_call_goes_on(soma_call* call) noexcept {
+  if (!is_valid(call)) return 0;
+  try {
+    const MemoryScope inside(call_memory(*call));
+    return call->node.check().ok() ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+void soma_ops_retain(const soma_ops* ops) noexcept { retain(ops); }
+void soma_ops_release(const soma_ops* ops) noexcept { release(ops); }

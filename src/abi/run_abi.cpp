@@ -1,0 +1,144 @@
+// soma_run_*: plans made ready to run.
+#include "run/run.hpp"
+
+#include <algorithm>
+
+#include "abi/cancel.hpp"
+#include "abi/guard.hpp"
+#include "abi/ops.hpp"
+#include "abi/plan.hpp"
+#include "base/json_writer.hpp"
+
+using namespace soma;
+using namespace soma::wall;
+
+struct soma_run final : soma::wall::Object {
+  static constexpr soma::wall::Tag kind = soma::wall::Tag::Run;
+  soma_run(const soma_plan* of, const soma_ops* code)
+      : Object(kind, of->runtime), plan(Ref<soma_plan>::share(of)),
+        ops(Ref<soma_ops>::share(code)) {}
+
+  const Ref<soma_plan> plan;
+  const Ref<soma_ops> ops;
+  soma_event_fn observe = nullptr;
+  UserData observer;
+  std::unique_ptr<Run> run;         // looks into all of the above
+  bool is_started = false;          // by soma_run_start
+  std::atomic<bool> in_call{false};
+};
+
+namespace {
+
+std::string event_line(const soma_run& run, const Event& event) {
+  JsonWriter json;
+  json.object().field("event", event_name(event.kind)).field("at_ns", event.at_ns);
+  if (event.node != no_node) {
+    json.field("node", run.plan->plan.nodes[event.node].id);
+    if (!event.passes.empty()) {
+      json.key("passes").array();
+      for (const u64 pass : event.passes) json.value(pass);
+      json.close();
+    }
+  }
+  if (event.kind == Event::Kind::PassFinished) {
+    constexpr std::string_view ended[] = {"no", "by_signal", "by_bound"};
+    json.field("pass", event.pass).field("ended", ended[static_cast<size_t>(event.ended)]);
+  }
+  if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
+  json.field("thread", event.thread).field("done", event.done).field("total", event.total);
+  if (event.error) {
+    json.field("code", event.error->id()).field("message", event.error->message());
+  }
+  json.close();
+  return std::move(json).take();
+}
+
+void tell(void* user, const Event& event) {
+  const soma_run& run = *static_cast<const soma_run*>(user);
+  // Watching must not make a run fail that would do without.
+  std::string line;
+  std::string_view text = R"({"event":"lost"})";
+  try {
+    text = line = event_line(run, event);
+  } catch (const std::bad_alloc&) {
+  }
+  run.observe(run.observer.get(), text.data(), text.size());
+}
+
+// An execution that has been asked to end, and its value as a handle.
+Result<Ref<soma_value>> finish(soma_run& run) {
+  run.is_started = false;
+  SOMA_ASSIGN(Value value, run.run->finish());
+  return make<soma_value>(run.runtime, std::move(value));
+}
+
+}  // namespace
+
+soma_code soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* options,
+                          soma_run** out, soma_error** error) noexcept {
+  return produce(plan, out, error, [&]() -> Result<Ref<soma_run>> {
+    SOMA_TRY(check_within(plan->runtime, ops));
+    SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Run));
+    RunOptions wanted;
+    wanted.remote_inline = settings.text("remote") == "inline";
+    Ref<soma_run> made = make<soma_run>(plan, ops);
+    SOMA_ASSIGN(made->run, Run::create(plan->plan, ops->ops, wanted));
+    ops->in_use.store(true, std::memory_order_release);
+    return made;
+  });
+}
+
+soma_code soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel,
+                           soma_value** out, soma_error** error) noexcept {
+  return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
+    BlockingCall call;
+    SOMA_TRY(call.begin(run->runtime, cancel, "run"));
+    SOMA_TRY(run->run->start(std::move(value), call.cancel()));
+    return finish(*run);
+  });
+}
+
+soma_code soma_run_start(soma_run* run, const soma_value* input, soma_error** error) noexcept {
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
+    SOMA_TRY(run->run->start(std::move(value), nullptr));
+    run->is_started = true;
+    return {};
+  });
+}
+
+soma_code soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out,
+                        soma_error** error) noexcept {
+  return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    if (!run->is_started) {
+      return fail(Reason::run_not_started, "soma_run_start begins what soma_run_step goes on with");
+    }
+    constexpr i64 long_enough_ns = i64{1} << 62;  // a century, to which a clock can be added
+    const i64 budget = std::clamp<i64>(budget_ns, 0, long_enough_ns);
+    if (!run->run->step(budget)) return Ref<soma_value>();
+    return finish(*run);
+  });
+}
+
+soma_code soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user,
+                                soma_destroy_fn destroy, soma_error** error) noexcept {
+  UserData data(user, destroy);
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_TRY(run->run->observe(observe ? Observer{tell, run} : Observer{}));
+    run->observe = observe;
+    run->observer = std::move(data);
+    return {};
+  });
+}
+
+void soma_run_retain(const soma_run* run) noexcept { retain(run); }
+void soma_run_release(const soma_run* run) noexcept { release(run); }

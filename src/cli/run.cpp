@@ -1,0 +1,80 @@
+// soma run: a graph or a plan with the built-in ops; its value as one line of JSON.
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "cli/document.hpp"
+#include "cli/progress.hpp"
+#include "cli/trace.hpp"
+#include "cli/verbs.hpp"
+
+namespace cli {
+
+namespace {
+
+struct RunVerb {
+  std::string file, input, trace, remote;
+  bool json = false;
+};
+
+Value read_input(const Runtime& runtime, const std::string& path) {
+  Value value;
+  if (path.empty()) return value;
+  const std::string text = read_text(path);
+  check_in(path == "-" ? "standard input" : path, [&](soma_error** error) {
+    return soma_value_parse(runtime, text.data(), text.size(), value.out(), error);
+  });
+  return value;
+}
+
+Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
+  const Options options = make_options("run");
+  if (!verb.remote.empty()) set(options, "remote", verb.remote);
+  Ops ops;
+  check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
+  Run run;
+  check_in(verb.file, [&](soma_error** error) {
+    return soma_run_create(plan, ops, options, run.out(), error);
+  });
+  return run;
+}
+
+void execute(const RunVerb& verb) {
+  const Runtime runtime = make_plain_runtime();
+  const Cancel cancel = make_cancel(runtime, true);
+  const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
+  const Value input = read_input(runtime, verb.input);
+  std::optional<Trace> trace;  // outlives the run, which writes into it
+  if (!verb.trace.empty()) trace.emplace(verb.trace, plan);
+  const Run run = make_run(runtime, plan, verb);
+  if (trace) trace->watch(run);
+  Value value;
+  soma_error* error = nullptr;
+  const soma_code code = soma_run_execute(run, input, cancel, value.out(), &error);
+  clear_progress();
+  // A trace of what failed is worth most; it comes first, but the run's failure counts.
+  const bool is_traced = !trace || trace->write();
+  if (code != SOMA_OK) throw_failure(code, error);
+  const std::string json = blob_text(
+      [&](soma_blob** out, soma_error** problem) { return soma_value_json(value, out, problem); });
+  std::printf("%s\n", json.c_str());
+  if (!is_traced) throw Failure{SOMA_UNAVAILABLE, verb.trace + " can't be written"};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto verb = std::make_shared<RunVerb>();
+  CLI::App* sub = app.add_subcommand("run", "Run a graph or a plan, and print its value as JSON");
+  sub->add_option("FILE", verb->file, "a graph document, or a plan document")->required();
+  sub->add_option("--input", verb->input,
+                  "a file of JSON to run it on, - for stdin; without: null");
+  sub->add_option("--trace", verb->trace,
+                  "write what ran when, and on which thread, for Chrome's or Perfetto's viewer");
+  sub->add_option("--remote", verb->remote,
+                  "inline: parts with a target run here; refuse (the default): they fail");
+  sub->add_flag("--json", verb->json, "as always: the value, alone on stdout");
+  sub->callback([verb] { execute(*verb); });
+}
+
+}  // namespace cli
