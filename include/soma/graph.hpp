@@ -37,7 +37,7 @@ class value : public detail::handle<soma_value, soma_value_retain, soma_value_re
   template <typename T>
   static value of(const runtime& owner, const T& content) {
     if constexpr (std::is_same_v<T, std::nullptr_t>) {
-      return value();
+      return value(made(soma_value_of_null, owner.get()));
     } else if constexpr (std::is_same_v<T, bool>) {
       return value(made(soma_value_of_bool, owner.get(), content ? 1 : 0));
     } else if constexpr (std::is_integral_v<T>) {

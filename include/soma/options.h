@@ -123,6 +123,24 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_options_set_log(soma_options* options, uint64_t mask, int32_t thread, soma_log_fn log,
                      void* user, soma_destroy_fn destroy, soma_error** error) SOMA_NOEXCEPT;
 
+/* A piece of work for a host's thread; it does not throw. */
+typedef void (SOMA_CALL* soma_task_fn)(void* argument);
+
+/* Has a thread of the host's call task(argument), once and soon: another thread than this one,
+ * which may be any. It must not call libsoma. */
+typedef void (SOMA_CALL* soma_submit_fn)(void* user, soma_task_fn task, void* argument);
+
+/* Kind "runtime" only: whose threads lend a hand to runs of graphs (models keep their own team),
+ * `parallelism` of them at the same time, 0 to 1023; the thread that waits for a run is one more.
+ * No branch gets a thread beyond that, so "run.threads" refuses plans with more branches that may
+ * wait for each other. The runtime's last release waits for tasks that were submitted, so it must
+ * not come from one. `destroy` as for soma_options_set_allocator. A NULL `submit`: threads of the
+ * library's own, as many as the option "threads" says.
+ * @since 1.0  @own none  @threads one  @blocks no  @null submit user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_options_set_pool(soma_options* options, soma_submit_fn submit, int32_t parallelism, void* user,
+                      soma_destroy_fn destroy, soma_error** error) SOMA_NOEXCEPT;
+
 /* One reference more.
  * @since 1.0  @own none  @threads any  @blocks no  @null options */
 SOMA_API void SOMA_CALL soma_options_retain(const soma_options* options) SOMA_NOEXCEPT;

@@ -15,7 +15,7 @@
  *   then release all of them, in any order
  *
  *   SOMA_OK == soma_graph_parse(runtime, document, SOMA_NUL, &graph, &error)
- *   SOMA_OK == soma_plan_compile(graph, NULL, &plan, NULL, &error)
+ *   SOMA_OK == soma_plan_compile(graph, NULL, &plan, &error)
  *   SOMA_OK == soma_ops_create(runtime, &ops, &error)
  *   SOMA_OK == soma_ops_add(ops, "judge", SOMA_NUL, 0, SOMA_THREAD_ANY, 0, judge, NULL, NULL,
  *                           &error)

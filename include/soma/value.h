@@ -42,6 +42,11 @@ soma_value_parse(const soma_runtime* runtime, const char* json, size_t json_leng
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_value_json(const soma_value* value, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
+/* Null.
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_value_of_null(const soma_runtime* runtime, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
+
 /* A bool: 0 is false, anything else true.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL

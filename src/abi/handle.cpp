@@ -28,6 +28,7 @@ std::string_view tag_name(Tag tag) {
     case Tag::Run: return "run";
     case Tag::HostAllocator: return "allocator";
     case Tag::HostLog: return "log";
+    case Tag::HostPool: return "pool";
     case Tag::Released: return "released";
   }
   return "unknown";

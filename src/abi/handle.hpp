@@ -36,6 +36,7 @@ enum class Tag : u32 {
   Run,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
+  HostPool,
   Released,  // best effort: says so until the memory is used again
 };
 std::string_view tag_name(Tag tag);  // "model"

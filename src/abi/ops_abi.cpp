@@ -5,6 +5,7 @@
 #include "abi/guard.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
+#include "plan/label.hpp"
 #include "run/builtins.hpp"
 #include "value/value_json.hpp"
 
@@ -20,7 +21,7 @@ Status call_host(void* user, NodeCall& node) {
   const i32 answer = op.function(op.user.get(), &call);
   call.tag = Tag::Released;       // whoever kept the pointer is told so
   if (answer == SOMA_CONTINUE) return {};
-  if (call.failure) return Error(Reason::callback_failed, std::move(*call.failure));
+  if (call.failure) return Error(Reason::callback_failed, printable(*call.failure));
   return fail(Reason::callback_failed,
               "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
 }

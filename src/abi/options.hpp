@@ -40,6 +40,14 @@ struct HostAllocator final : Object {
   soma_free_fn free;
   UserData data;
 };
+struct HostPool final : Object {
+  static constexpr Tag kind = Tag::HostPool;
+  HostPool(soma_submit_fn submit_in, i32 parallelism_in, UserData data_in)
+      : Object(kind), submit(submit_in), parallelism(parallelism_in), data(std::move(data_in)) {}
+  soma_submit_fn submit;
+  i32 parallelism;
+  UserData data;
+};
 struct HostLog final : Object {
   static constexpr Tag kind = Tag::HostLog;
   HostLog(u64 mask_in, soma_log_fn log_in, UserData data_in)
@@ -68,6 +76,7 @@ struct soma_options final : soma::wall::Object {
   std::vector<Entry> entries;
   soma::wall::Ref<soma::wall::HostAllocator> allocator;
   soma::wall::Ref<soma::wall::HostLog> log;
+  soma::wall::Ref<soma::wall::HostPool> pool;
 };
 
 namespace soma::wall {

@@ -4,6 +4,7 @@
 #include "abi/options.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
+#include "base/pool.hpp"
 #include "base/text.hpp"
 
 using namespace soma;
@@ -187,6 +188,20 @@ soma_code soma_options_set_log(soma_options* options, uint64_t mask, int32_t thr
                   thread);
     }
     options->log = log ? make<HostLog>(mask, log, std::move(data)) : Ref<HostLog>();
+    return {};
+  });
+}
+
+soma_code soma_options_set_pool(soma_options* options, soma_submit_fn submit, int32_t parallelism,
+                                void* user, soma_destroy_fn destroy, soma_error** error) noexcept {
+  UserData data(user, destroy);
+  return perform(options, error, [&]() -> Status {
+    SOMA_TRY(check_runtime_kind(options));
+    if (parallelism < 0 || parallelism > Pool::host_parallelism_max) {
+      return fail(Reason::argument_range, "parallelism is 0 to {}, got {}",
+                  Pool::host_parallelism_max, parallelism);
+    }
+    options->pool = submit ? make<HostPool>(submit, parallelism, std::move(data)) : Ref<HostPool>();
     return {};
   });
 }

@@ -33,12 +33,7 @@ std::string event_line(const soma_run& run, const Event& event) {
   JsonWriter json;
   json.object().field("event", event_name(event.kind)).field("at_ns", event.at_ns);
   if (event.node != no_node) {
-    json.field("node", run.plan->plan.nodes[event.node].id);
-    if (!event.passes.empty()) {
-      json.key("passes").array();
-      for (const u64 pass : event.passes) json.value(pass);
-      json.close();
-    }
+    json.field("node", run.plan->plan.nodes[event.node].id).field("path", event.path);
   }
   if (event.kind == Event::Kind::PassFinished) {
     constexpr std::string_view ended[] = {"no", "by_signal", "by_bound"};
@@ -81,6 +76,10 @@ soma_code soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma
     SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Run));
     RunOptions wanted;
     wanted.remote_inline = settings.text("remote") == "inline";
+    wanted.pool = plan->runtime->pool.get();
+    wanted.threads = static_cast<i32>(settings.integer("threads"));
+    wanted.launch =
+        settings.text("launch") == "always" ? LaunchMode::Always : LaunchMode::Adaptive;
     Ref<soma_run> made = make<soma_run>(plan, ops);
     SOMA_ASSIGN(made->run, Run::create(plan->plan, ops->ops, wanted));
     ops->in_use.store(true, std::memory_order_release);

@@ -29,6 +29,11 @@ Allocator allocator_of(const HostAllocator* host) {
   return {host->alloc, host->free, host->data.get()};
 }
 
+Result<std::unique_ptr<Pool>> make_pool(const HostPool* host, i32 threads) {
+  if (!host) return Pool::create(threads);
+  return Pool::create(Pool::Host{host->data.get(), host->submit, host->parallelism});
+}
+
 }  // namespace
 
 namespace soma::wall {
@@ -58,10 +63,12 @@ soma_runtime::soma_runtime(const soma_options* options)
     : Object(kind),
       allocator(Ref<HostAllocator>::share(options ? options->allocator.get() : nullptr)),
       host_log(Ref<HostLog>::share(options ? options->log.get() : nullptr)),
+      host_pool(Ref<HostPool>::share(options ? options->pool.get() : nullptr)),
       memory(allocator_of(allocator.get())) {}
 
 soma_runtime::~soma_runtime() {
   const MemoryScope scope(&memory);
+  pool.reset();
   backend.reset();
   team.reset();
 }
@@ -74,6 +81,7 @@ Status soma_runtime::start(const Settings& settings) {
   isa = settings.text("isa");
   amx = settings.text("amx") == "auto";
   SOMA_ASSIGN(team, Team::create(threads));
+  SOMA_ASSIGN(pool, make_pool(host_pool.get(), threads));
   SOMA_ASSIGN(backend, cpu::make_backend(*team, isa, amx));
   if (wants_log(SOMA_LOG_INFO)) {
     log(SOMA_LOG_INFO, text("runtime: {} threads, kernel set {}", threads,

@@ -3,6 +3,7 @@
 
 #include "abi/options.hpp"
 #include "backend/backend.hpp"
+#include "base/pool.hpp"
 #include "base/team.hpp"
 
 namespace soma::wall {
@@ -38,10 +39,12 @@ struct soma_runtime final : soma::wall::Object {
   // In this order: memory outlives what is in it, the host's allocator outlives memory.
   soma::wall::Ref<soma::wall::HostAllocator> allocator;
   soma::wall::Ref<soma::wall::HostLog> host_log;
+  soma::wall::Ref<soma::wall::HostPool> host_pool;
   mutable soma::Memory memory;
   soma::wall::ProcessMark process;
   std::string isa;
   bool amx = true;
-  std::unique_ptr<soma::Team> team;
+  std::unique_ptr<soma::Team> team;        // for kernels
+  std::unique_ptr<soma::Pool> pool;        // for runs of graphs
   std::unique_ptr<soma::Backend> backend;  // for its catalogue; sessions make their own
 };

@@ -57,6 +57,11 @@ soma_code soma_value_json(const soma_value* value, soma_blob** out, soma_error**
   });
 }
 
+soma_code soma_value_of_null(const soma_runtime* runtime, soma_value** out,
+                             soma_error** error) noexcept {
+  return make_value(runtime, out, error, []() -> Result<Value> { return Value(); });
+}
+
 soma_code soma_value_of_bool(const soma_runtime* runtime, int32_t truth, soma_value** out,
                              soma_error** error) noexcept {
   return make_value(runtime, out, error,

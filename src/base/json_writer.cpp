@@ -93,9 +93,10 @@ void JsonWriter::quote(std::string_view text_in) {
   while (!text_in.empty()) {
     const size_t bad = find_invalid_utf8(text_in);
     for (const char c : text_in.substr(0, bad)) {
-      if (c == '"' || c == '\\') {
+      constexpr std::string_view short_of = "\"\\\b\f\n\r\t", short_form = "\"\\bfnrt";
+      if (const size_t at = short_of.find(c); at != std::string_view::npos) {
         out_ += '\\';
-        out_ += c;
+        out_ += short_form[at];
       } else if (static_cast<u8>(c) < 0x20 || c == 0x7f) {
         out_ += text("\\u{:04x}", static_cast<unsigned>(c));
       } else {

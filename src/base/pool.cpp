@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 
 #include "base/memory.hpp"
@@ -32,7 +31,7 @@ namespace soma {
 namespace {
 
 constexpr u32 closed = u32{1} << 31;
-constexpr i32 threads_limit = 1024;
+constexpr i32 threads_limit = Pool::host_parallelism_max + 1;
 constexpr i64 idle_spin_ns = 150'000;    // how long an idle thread looks for work before it sleeps
 constexpr i64 ask_every_ns = 5'000;      // how often it asks open jobs for work
 
@@ -76,13 +75,13 @@ struct Pool::State {
   };
 
   std::mutex mutex;                      // guards who takes which work
-  std::condition_variable task_ended;    // of a host
   std::vector<std::unique_ptr<Helper>> helpers;
   std::vector<Tickets> tickets;          // in the order of their numbers
   u64 tickets_made = 0;
   i32 bound = 1;
-  i32 idle = 0, promised = 0;            // threads; of the idle ones
+  i32 idle = 0, promised = 0;            // threads, or tasks that have not begun; of these
   i32 tasks = 0;                         // submitted to the host and not ended
+  std::atomic<u32> tasks_ended{0};
   std::optional<Host> host;
   std::vector<std::unique_ptr<Job>> owned_jobs;
   std::atomic<Job*> jobs{nullptr};       // the same as a list, for who has no mutex
@@ -136,13 +135,13 @@ void Pool::State::help_main(void* self) {
 void Pool::State::host_main(void* self) {
   auto& state = *static_cast<State*>(self);
   Lock lock(state.mutex);
-  ++state.idle;
   u64 last_tickets = 0;
   while (state.work_once(lock, last_tickets)) {
   }
   --state.idle;
   --state.tasks;
-  state.task_ended.notify_all();
+  state.tasks_ended.fetch_add(1);
+  futex_wake_all(state.tasks_ended);
 }
 
 bool Pool::State::work_once(Lock& lock, u64& last_tickets) {
@@ -186,9 +185,9 @@ bool Pool::State::do_work(Lock& lock, Job& job, bool is_promised) {
       did_something = job.work.help(job.work.user);
     }
   }
-  job.leave();
   lock.lock();
   ++idle;
+  job.leave();  // who closes the job and then summons again finds this thread idle, or gone
   return did_something;
 }
 
@@ -291,9 +290,9 @@ Result<std::unique_ptr<Pool>> Pool::create(i32 threads) {
 
 Result<std::unique_ptr<Pool>> Pool::create(const Host& host) {
   if (!host.submit) return fail(Reason::argument_null, "a host's pool has a function submit");
-  if (host.parallelism < 0 || host.parallelism >= threads_limit) {
+  if (host.parallelism < 0 || host.parallelism > host_parallelism_max) {
     return fail(Reason::argument_range, "a host's pool runs 0 to {} tasks at once, got {}",
-                threads_limit - 1, host.parallelism);
+                host_parallelism_max, host.parallelism);
   }
   auto state = std::make_unique<State>();
   state->bound = host.parallelism + 1;
@@ -306,7 +305,12 @@ Pool::~Pool() {
   {
     State::Lock lock(state.mutex);
     state.stopping.store(true);
-    state.task_ended.wait(lock, [&state] { return state.tasks == 0; });
+    while (state.tasks > 0) {
+      const u32 seen = state.tasks_ended.load();
+      lock.unlock();
+      futex_wait(state.tasks_ended, seen);
+      lock.lock();
+    }
   }
   state.signal.fetch_add(1);
   futex_wake_all(state.signal);
@@ -381,6 +385,7 @@ void Pool::invite(i32 threads) {
       const State::Lock lock(state.mutex);
       count = std::max(std::min(threads, state.host->parallelism - state.tasks), 0);
       state.tasks += count;
+      state.idle += count;
     }
     state.submit(count);
     return;
@@ -396,12 +401,15 @@ void Pool::invite(i32 threads) {
 
 i32 Pool::summon(Job* job, i32 wanted, bool beyond_bound) {
   State& state = *state_;
-  i32 coming = 0;
+  i32 coming = 0, submitted = 0;
   {
     const State::Lock lock(state.mutex);
     if (state.host) {
-      coming = std::max(std::min(wanted, state.host->parallelism - state.tasks), 0);
-      state.tasks += coming;
+      const i32 busy = state.tasks - state.idle;
+      coming = std::max(std::min(wanted, state.host->parallelism - busy - state.promised), 0);
+      submitted = std::max(coming - (state.idle - state.promised), 0);
+      state.tasks += submitted;
+      state.idle += submitted;
     } else {
       const i32 busy = static_cast<i32>(state.helpers.size()) - state.idle;
       const i32 allowed = beyond_bound ? threads_limit - 1 : state.bound - 1;
@@ -417,7 +425,7 @@ i32 Pool::summon(Job* job, i32 wanted, bool beyond_bound) {
     state.promised += coming;
   }
   if (state.host) {
-    state.submit(coming);
+    state.submit(submitted);
   } else {
     state.wake(coming);
   }

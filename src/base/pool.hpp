@@ -33,6 +33,7 @@ class Pool {
 
   // A host's threads instead of the pool's own. submit has the task run once, soon, on another
   // thread; `parallelism` of them can run at the same time.
+  static constexpr i32 host_parallelism_max = 1023;
   struct Host {
     void* user = nullptr;
     void (*submit)(void* user, void (*task)(void* argument), void* argument) = nullptr;

@@ -85,10 +85,12 @@ Options compile_options(const CompileFlags& flags) {
   return options;
 }
 
-Runtime make_plain_runtime() {
+Runtime make_plain_runtime(const std::string& threads) {
+  const Options options = make_options("runtime");
+  if (!threads.empty()) set(options, "threads", threads);
   Runtime runtime;
   check([&](soma_error** error) {
-    return soma_runtime_create(SOMA_HEADER_ABI, nullptr, runtime.out(), error);
+    return soma_runtime_create(SOMA_HEADER_ABI, options, runtime.out(), error);
   });
   return runtime;
 }

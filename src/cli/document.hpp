@@ -19,7 +19,7 @@ struct CompileFlags {
 void add_compile_flags(CLI::App& verb, CompileFlags& flags, bool mode);
 Options compile_options(const CompileFlags& flags);
 
-Runtime make_plain_runtime();
+Runtime make_plain_runtime(const std::string& threads = "");
 std::string read_text(const std::string& path);  // "-": stdin
 // Whether a file begins as a JSON object does. False for files that can't be read.
 bool looks_like_document(const std::string& path);

@@ -13,7 +13,7 @@ namespace cli {
 namespace {
 
 struct RunVerb {
-  std::string file, input, trace, remote;
+  std::string file, input, trace, threads, launch, remote;
   bool json = false;
 };
 
@@ -29,6 +29,7 @@ Value read_input(const Runtime& runtime, const std::string& path) {
 
 Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
   const Options options = make_options("run");
+  if (!verb.launch.empty()) set(options, "launch", verb.launch);
   if (!verb.remote.empty()) set(options, "remote", verb.remote);
   Ops ops;
   check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
@@ -40,12 +41,12 @@ Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
 }
 
 void execute(const RunVerb& verb) {
-  const Runtime runtime = make_plain_runtime();
+  const Runtime runtime = make_plain_runtime(verb.threads);
   const Cancel cancel = make_cancel(runtime, true);
   const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
   const Value input = read_input(runtime, verb.input);
   std::optional<Trace> trace;  // outlives the run, which writes into it
-  if (!verb.trace.empty()) trace.emplace(verb.trace, plan);
+  if (!verb.trace.empty()) trace.emplace(verb.trace);
   const Run run = make_run(runtime, plan, verb);
   if (trace) trace->watch(run);
   Value value;
@@ -71,6 +72,10 @@ void add_run(CLI::App& app) {
                   "a file of JSON to run it on, - for stdin; without: null");
   sub->add_option("--trace", verb->trace,
                   "write what ran when, and on which thread, for Chrome's or Perfetto's viewer");
+  sub->add_option("--threads", verb->threads,
+                  "threads that run nodes at the same time (as many as processors)");
+  sub->add_option("--launch", verb->launch,
+                  "always: branches have a thread each; adaptive (the default): if that pays");
   sub->add_option("--remote", verb->remote,
                   "inline: parts with a target run here; refuse (the default): they fail");
   sub->add_flag("--json", verb->json, "as always: the value, alone on stdout");

@@ -1,8 +1,7 @@
 // Collects a run's events and writes them as a trace.
 //
-// An event names a node and the passes of the loops around it; which loops these are, the plan's
-// tree says. A path, as "refine[3]/judge", stands for one call of a node, so it finds the bar that
-// a later event ends. A bar that nothing ended (the run was stopped within it) ends with the trace.
+// A path, as "refine[3]/judge", stands for one call of a node, so it finds the bar that a later
+// event ends. A bar that nothing ended (the run was stopped within it) ends with the trace.
 #include "cli/trace.hpp"
 
 #include <errno.h>
@@ -14,49 +13,6 @@ namespace cli {
 
 namespace {
 
-using LoopOf = std::unordered_map<std::string, std::string>;
-
-// Walks a plan's tree and notes for each node the innermost loop around it, "" if there is none.
-class LoopWalk {
- public:
-  explicit LoopWalk(LoopOf& out) : out_(out) {}
-
-  void walk(JsonView tree) {
-    open_.push_back({tree, ""});
-    while (!open_.empty()) {
-      const auto [part, loop] = std::move(open_.back());
-      open_.pop_back();
-      for (JsonView one = part.first(); one; one = one.next()) visit(one, loop);
-    }
-  }
-
- private:
-  void visit(JsonView part, const std::string& loop) {
-    const std::string key = part.key();
-    if (key == "node") {
-      out_.emplace(part.text(), loop);
-    } else if (key == "composite" || key == "nodes") {  // these hold ids
-      for (JsonView id = part.first(); id; id = id.next()) out_.emplace(id.text(), loop);
-    } else if (key == "loop") {
-      out_.emplace(part.at("node").text(), loop);
-      open_.emplace_back(part.at("body"), part.at("node").text());
-    } else {
-      open_.emplace_back(part, loop);
-    }
-  }
-
-  LoopOf& out_;
-  std::vector<std::pair<JsonView, std::string>> open_;
-};
-
-LoopOf loops_of(const Plan& plan) {
-  LoopOf out;
-  const Json document = blob_json(
-      [&](soma_blob** blob, soma_error** error) { return soma_plan_document(plan, blob, error); });
-  LoopWalk(out).walk(document.view().at("plan"));
-  return out;
-}
-
 std::string quoted(const std::string& text) {
   Json holder = Json::object();
   holder.add("text", text);
@@ -65,11 +21,10 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-Trace::Trace(const std::string& path, const Plan& plan) : file_(std::fopen(path.c_str(), "wb")) {
+Trace::Trace(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
   if (!file_) {
     throw Failure{SOMA_UNAVAILABLE, path + " can't be written: " + std::strerror(errno)};
   }
-  loop_of_ = loops_of(plan);
 }
 
 void Trace::watch(const Run& run) {
@@ -89,11 +44,10 @@ void Trace::on_event(void* self, const char* event, size_t length) {
 void Trace::note(JsonView event) {
   last_ns_ = event.at("at_ns").number();
   if (first_ns_ < 0) first_ns_ = last_ns_;
-  const std::string kind = event.at("event").text(), node = event.at("node").text();
-  const std::string path = path_of(node, event.at("passes"));
+  const std::string kind = event.at("event").text(), path = event.at("path").text();
   if (kind == "node_started") {
     open_[path] = bars_.size();
-    bars_.push_back({node, path, event.at("passes") ? event.at("passes").print() : "[]",
+    bars_.push_back({event.at("node").text(), path,
                      static_cast<unsigned>(event.at("thread").number()), last_ns_, -1, ""});
   } else if (kind == "node_finished" || kind == "node_failed") {
     const auto found = open_.find(path);
@@ -102,20 +56,6 @@ void Trace::note(JsonView event) {
     bars_[found->second].error = event.at("code").text();
     open_.erase(found);
   }
-}
-
-std::string Trace::path_of(const std::string& node, JsonView passes) const {
-  std::vector<std::string> loops;  // the innermost first
-  for (auto at = loop_of_.find(node); at != loop_of_.end() && !at->second.empty();
-       at = loop_of_.find(at->second)) {
-    loops.push_back(at->second);
-  }
-  std::string path;
-  JsonView pass = passes.first();
-  for (auto loop = loops.rbegin(); loop != loops.rend() && pass; ++loop, pass = pass.next()) {
-    path += *loop + "[" + pass.print() + "]/";
-  }
-  return path + node;
 }
 
 bool Trace::write() {
@@ -134,9 +74,9 @@ bool Trace::write() {
     const double end_ns = bar.end_ns < 0 ? last_ns_ : bar.end_ns;
     std::fprintf(file,
                  ",\n{\"ph\":\"X\",\"cat\":\"node\",\"name\":%s,\"pid\":1,\"tid\":%u,\"ts\":%.3f,"
-                 "\"dur\":%.3f,\"args\":{\"path\":%s,\"pass\":%s",
+                 "\"dur\":%.3f,\"args\":{\"path\":%s",
                  quoted(bar.node).c_str(), bar.thread, (bar.begin_ns - first_ns_) / 1000,
-                 (end_ns - bar.begin_ns) / 1000, quoted(bar.path).c_str(), bar.passes.c_str());
+                 (end_ns - bar.begin_ns) / 1000, quoted(bar.path).c_str());
     if (!bar.error.empty()) std::fprintf(file, ",\"error\":%s", quoted(bar.error).c_str());
     if (bar.end_ns < 0) std::fprintf(file, ",\"unfinished\":true");
     std::fprintf(file, "}}");

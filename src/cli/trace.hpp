@@ -11,7 +11,7 @@ namespace cli {
 class Trace {
  public:
   // Makes the file at once: one that can't be made is said before anything runs.
-  Trace(const std::string& path, const Plan& plan);
+  explicit Trace(const std::string& path);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
@@ -20,20 +20,18 @@ class Trace {
 
  private:
   struct Bar {
-    std::string node, path, passes;  // passes as JSON
+    std::string node, path;
     unsigned thread = 0;
     double begin_ns = 0, end_ns = -1;
-    std::string error;               // a reason
+    std::string error;              // a reason
   };
 
   static void on_event(void* self, const char* event, size_t length);
   void note(JsonView event);
-  std::string path_of(const std::string& node, JsonView passes) const;
 
   File file_;
-  std::unordered_map<std::string, std::string> loop_of_;  // a node's innermost loop
   std::vector<Bar> bars_;
-  std::unordered_map<std::string, size_t> open_;          // bars without an end, by path
+  std::unordered_map<std::string, size_t> open_;  // bars without an end, by path
   double first_ns_ = -1, last_ns_ = 0;
 };
 

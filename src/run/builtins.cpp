@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "plan/label.hpp"
 #include "run/node_call.hpp"
 #include "value/describe.hpp"
 #include "value/template.hpp"
@@ -215,7 +216,7 @@ Status sleep(void* user, NodeCall& call) {
 }
 
 Status fail_always(void* user, NodeCall&) {
-  return fail(Reason::run_node_failed, "{}", *static_cast<const std::string*>(user));
+  return fail(Reason::run_node_failed, "{}", printable(*static_cast<const std::string*>(user)));
 }
 
 NodeOp plain(std::string_view name, Forward forward) {

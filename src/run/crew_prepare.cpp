@@ -26,15 +26,15 @@ Status Crew::prepare() {
                 needed_, there);
   }
   if (pool_ && (threads_ > 1 || needed_ > 1)) {
+    stop_at(worth_.declared(static_cast<u32>(threads_)));
     Pool::Work work;
     work.user = this;
     work.help = help;
     work.serve = serve;
     work.watch = watch;
-    job_ = pool_->employ(work);
+    job_ = pool_->employ(work);  // last: the pool keeps its record, even if something else fails
     bell_ = &Pool::bell(job_);
     has_light_fence_ = !pool_->watches() || can_fence_others();
-    stop_at(worth_.declared(static_cast<u32>(threads_)));
   }
   return {};
 }

@@ -22,7 +22,7 @@ struct Event {
   Ended ended = Ended::No;
   i64 at_ns = 0;                    // monotonic (base/clock.hpp), never less than before
   u32 node = ~u32{0};               // of the plan; none: the run
-  std::span<const u64> passes;      // of the loops around the node, the outermost first
+  std::string_view path;            // "refine[3]/judge": the node, with passes of loops around it
   u64 pass = 0;                     // counted from 1
   u32 arm = 0;                      // in the order of the plan
   u32 thread = 0;                   // 0: the one that waits for the run

@@ -63,12 +63,13 @@ Run::~Run() = default;
 Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
                                          const RunOptions& options) {
   SOMA_TRY(check_supported(plan, options));
-  auto state = std::make_unique<State>(plan, options);
-  SOMA_TRY(state->run.values.check_keys());
-  SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, state->run.values));
-  state->run.binding.emplace(std::move(binding));
-  SOMA_TRY(state->run.crew.prepare());
-  return std::unique_ptr<Run>(new Run(std::move(state)));
+  std::unique_ptr<Run> made(new Run(std::make_unique<State>(plan, options)));
+  RunState& run = made->state_->run;
+  SOMA_TRY(run.values.check_keys());
+  SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, run.values));
+  run.binding.emplace(std::move(binding));
+  SOMA_TRY(run.crew.prepare());
+  return made;
 }
 
 Status Run::observe(Observer observer) {

@@ -79,9 +79,8 @@ Error RunState::exception(u32 node) const {
 }
 
 void RunState::notify(Event event) {
-  const std::vector<u64> around =
-      event.node == no_node ? std::vector<u64>() : passes_around(event.node);
-  event.passes = around;
+  const std::string where = event.node == no_node ? std::string() : path(event.node);
+  event.path = where;
   event.total = plan.nodes.size();
   const std::lock_guard lock(observing_);
   event.done = done.load(std::memory_order_relaxed);

@@ -185,7 +185,8 @@ class World:
 
     def options_for(self, name):
         if name == "soma_runtime_create" or name in ("soma_options_set_allocator",
-                                                     "soma_options_set_log"):
+                                                     "soma_options_set_log",
+                                                     "soma_options_set_pool"):
             return self.runtime_options
         if name == "soma_model_open":
             return self.model_options

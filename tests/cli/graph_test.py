@@ -312,11 +312,10 @@ class Traces(Shared):
     def test_one_bar_for_each_time_a_node_ran(self):
         events = self.trace(LOOP, "3")
         bars = [each for each in events if each["ph"] == "X"]
-        self.assertEqual([(each["name"], each["args"]["path"], each["args"]["pass"])
-                          for each in bars],
-                         [("refine", "refine", []), ("grow", "refine[1]/grow", [1]),
-                          ("judge", "refine[1]/judge", [1]), ("grow", "refine[2]/grow", [2]),
-                          ("judge", "refine[2]/judge", [2])])
+        self.assertEqual([(each["name"], each["args"]["path"]) for each in bars],
+                         [("refine", "refine"), ("grow", "refine[1]/grow"),
+                          ("judge", "refine[1]/judge"), ("grow", "refine[2]/grow"),
+                          ("judge", "refine[2]/judge")])
         for each in bars[1:]:
             self.assertGreaterEqual(each["ts"], bars[0]["ts"])
             self.assertLessEqual(each["ts"] + each["dur"], bars[0]["ts"] + bars[0]["dur"] + 0.001)

@@ -361,12 +361,7 @@ class Functions(Shared):
 
         waiting = soma.node(meet, op="meet", waits=True)
         graph = soma.Graph(waiting("a") | waiting("b") | waiting("c"))
-        if soma.has("option.run.threads"):
-            self.assertEqual(len(set(graph.run().values())), 3)
-        else:  # a library whose runs have one thread says so, instead of waiting for ever
-            with self.assertRaises(soma.ResourceExhausted) as caught:
-                graph.run()
-            self.assertEqual(caught.exception.reason, "run.threads")
+        self.assertEqual(len(set(graph.run().values())), 3)
 
     def test_caller_only_functions_stay_on_the_callers_thread(self):
         here = soma.node(lambda: threading.get_ident(), op="here", thread="caller")
@@ -496,13 +491,13 @@ class Watching(Shared):
         seen = []
         graph = soma.Graph(soma.loop(echo(), "again", max_iterations=2, until="exhaust"))
         graph.run(1, observer=seen.append)
-        told = [(each["event"], each.get("node"), each.get("passes")) for each in seen]
+        told = [(each["event"], each.get("node"), each.get("path")) for each in seen]
         self.assertEqual(told, [
-            ("run_started", None, None), ("node_started", "again", None),
-            ("node_started", "echo", [1]), ("node_finished", "echo", [1]),
-            ("pass_finished", "again", None),
-            ("node_started", "echo", [2]), ("node_finished", "echo", [2]),
-            ("pass_finished", "again", None), ("node_finished", "again", None),
+            ("run_started", None, None), ("node_started", "again", "again"),
+            ("node_started", "echo", "again[1]/echo"), ("node_finished", "echo", "again[1]/echo"),
+            ("pass_finished", "again", "again"),
+            ("node_started", "echo", "again[2]/echo"), ("node_finished", "echo", "again[2]/echo"),
+            ("pass_finished", "again", "again"), ("node_finished", "again", "again"),
             ("run_finished", None, None)])
         self.assertEqual(sorted(each["at_ns"] for each in seen), [each["at_ns"] for each in seen])
 

@@ -52,6 +52,8 @@ soma_destroy_fn = CFUNCTYPE(None, c_void_p)
 soma_alloc_fn = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_size_t)
 soma_free_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_size_t)
 soma_log_fn = CFUNCTYPE(None, c_void_p, c_int32, c_void_p, c_size_t)
+soma_task_fn = CFUNCTYPE(None, c_void_p)
+soma_submit_fn = CFUNCTYPE(None, c_void_p, soma_task_fn, c_void_p)
 soma_tick_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_uint64, c_uint64)
 soma_token_fn = CFUNCTYPE(c_int32, c_void_p, c_int32, c_void_p, c_size_t)
 soma_node_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -90,6 +92,7 @@ FUNCTIONS = {
     "soma_options_describe": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p]),
     "soma_options_set_allocator": (c_int32, [c_void_p, soma_alloc_fn, soma_free_fn, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_options_set_log": (c_int32, [c_void_p, c_uint64, c_int32, soma_log_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_options_set_pool": (c_int32, [c_void_p, soma_submit_fn, c_int32, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_options_retain": (None, [c_void_p]),
     "soma_options_release": (None, [c_void_p]),
     "soma_cancel_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -163,6 +166,7 @@ FUNCTIONS = {
     "soma_sequence_release": (None, [c_void_p]),
     "soma_value_parse": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
     "soma_value_json": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_value_of_null": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "soma_value_of_bool": (c_int32, [c_void_p, c_int32, c_void_p, c_void_p]),
     "soma_value_of_int": (c_int32, [c_void_p, c_int64, c_void_p, c_void_p]),
     "soma_value_of_double": (c_int32, [c_void_p, c_double, c_void_p, c_void_p]),

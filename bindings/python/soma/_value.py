@@ -57,7 +57,7 @@ def to_value(runtime: Handle, thing: Any) -> Value:
     on) and dict with text keys by what they hold, anything else as it is."""
     raw = runtime._raw
     if thing is None:
-        return Value(make(lib.soma_value_parse, raw, b"null", 4))
+        return Value(make(lib.soma_value_of_null, raw))
     if isinstance(thing, bool):
         return Value(make(lib.soma_value_of_bool, raw, thing))
     if isinstance(thing, int):

@@ -39,7 +39,7 @@ TEST_CASE("text is escaped, and always valid UTF-8") {
       .value(std::string_view("a\0b", 3))
       .close();
   CHECK(std::move(json).take() ==
-        R"(["\"\\\u000a\u0001\u007f","é)"
+        R"(["\"\\\n\u0001\u007f","é)"
         "\xef\xbf\xbd€\xef\xbf\xbd"
         R"(","a\u0000b"])");
 }

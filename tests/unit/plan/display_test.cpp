@@ -159,7 +159,7 @@ TEST_CASE("ids that could be taken for more than one word are quoted") {
   CHECK(shown("a, max=4") == "Execute(\"a, max=4\")\n");
   CHECK(shown("a)") == "Execute(\"a)\")\n");
   CHECK(shown("\"") == "Execute(\"\\\"\")\n");
-  CHECK(shown("a\nb") == "Execute(\"a\\u000ab\")\n");
+  CHECK(shown("a\nb") == "Execute(\"a\\nb\")\n");
   CHECK(shown("\x1b[31m") == "Execute(\"\\u001b[31m\")\n");
   CHECK(shown("\xc2\x9b" "31m") == "Execute(\"\\u009b31m\")\n");
   CHECK(shown("\x7f") == "Execute(\"\\u007f\")\n");

@@ -135,7 +135,7 @@ TEST_CASE("ids mean nothing to the languages") {
                      "#60;b#62;#38;lt#59;#96;#35;#34;\"]\n") != mermaid.npos);
   CHECK(dot.find("i1 [shape=box, label=\"\\\"\\\\\\\"]; end; %%{init}%% "
                  "<b>&amp;lt;`#\\\"\"];\n") != dot.npos);
-  CHECK(dot.find("label=\"\\\"\\\\\\\\N\\\\\\\"];\\\\u000ax -> y\\\"\"];\n") != dot.npos);
+  CHECK(dot.find("label=\"\\\"\\\\\\\\N\\\\\\\"];\\\\nx -> y\\\"\"];\n") != dot.npos);
 }
 
 TEST_CASE("random plans are drawn line by line, with arrows between points that are there") {

@@ -249,21 +249,18 @@ TEST_CASE("an observer sees all in order") {
   builder.execute("low").node().op = "missing";
   builder.close().close().leaves({"low"});
   Plan plan = builder.take();
-  std::string seen;
   struct Watch {
-    const Plan& plan;
     std::string seen = {};
     i64 last_ns = 0;
     bool in_order = true;
-  } watch{plan};
+  } watch;
   RunOptions options;
   options.observer = {[](void* user, const Event& event) {
                         auto& at = *static_cast<Watch*>(user);
                         at.in_order = at.in_order && event.at_ns >= at.last_ns;
                         at.last_ns = event.at_ns;
                         at.seen += event_name(event.kind);
-                        if (event.node != no_node) at.seen += " " + at.plan.nodes[event.node].id;
-                        for (const u64 pass : event.passes) at.seen += text("[{}]", pass);
+                        if (event.node != no_node) at.seen += text(" {}", event.path);
                         if (event.kind == Event::Kind::PassFinished) {
                           at.seen += text(" {} {}", event.pass, static_cast<int>(event.ended));
                         }
@@ -280,11 +277,11 @@ TEST_CASE("an observer sees all in order") {
   CHECK(watch.seen ==
         "run_started 0/5\n"
         "node_started loop 0/5\n"
-        "node_started a[1] 0/5\n"
-        "node_finished a[1] 0/5\n"
+        "node_started loop[1]/a 0/5\n"
+        "node_finished loop[1]/a 0/5\n"
         "pass_finished loop 1 0 0/5\n"
-        "node_started a[2] 0/5\n"
-        "node_finished a[2] 0/5\n"
+        "node_started loop[2]/a 0/5\n"
+        "node_finished loop[2]/a 0/5\n"
         "pass_finished loop 2 2 0/5\n"
         "node_finished loop 2/5\n"
         "node_started gate 2/5\n"

@@ -112,7 +112,7 @@ constexpr Taken taken[] = {
     {R"(name < "b")", R"(name < "b")", "true"},
     {R"(name < "ann")", R"(name < "ann")", "false"},
     {R"("\uffff" < "\ud83d\ude00")", "\"\xEF\xBF\xBF\" < \"😀\"", "true"},
-    {R"("\n\/\"\\" == "x")", R"("\u000a/\"\\" == "x")", "false"},
+    {R"("\n\/\"\\" == "x")", R"("\n/\"\\" == "x")", "false"},
     {"\"Z\" < \"a\"", "\"Z\" < \"a\"", "true"},
     // types
     {"n == \"3\"", "n == \"3\"", "false"},
