@@ -19,7 +19,8 @@
 // side (base/fence.hpp), at least one sees the other: either the owner has heard the bell and waits
 // for the mutex, or the sentinel sees where the owner is. If that is a call, the frames are the
 // sentinel's until the owner has had the mutex, whatever becomes of the call meanwhile; otherwise
-// it keeps its hands off, and the owner will do it.
+// it keeps its hands off, and the owner will do it. Who begins a walk takes the mutex as well, so
+// that a ring from before the walk, which it will never hear, can't be about a call within it.
 //
 // Cost: as deep as the plan nests around the node.
 #include <algorithm>

@@ -31,7 +31,11 @@ Strand::Strand(RunState& run, u32 thread)
   frames_.reserve(size_t{run.course.depth()} + 1);
 }
 
-void Strand::listen_to(u32 rings) { heard_ = rings; }
+// The sentinel may have rung and not looked yet: what it rang for was before the walk begins.
+void Strand::listen_to(u32 rings) {
+  const std::lock_guard lock(mutex_);
+  heard_ = rings;
+}
 
 void Strand::begin(const Region& region, bool in_loop) {
   frames_.clear();

@@ -31,6 +31,8 @@ Plan small_plan() {
 
 }  // namespace
 
+TEST_SUITE_BEGIN("own new");
+
 TEST_CASE("the n-th allocation fails") {
   auto copy = [](NodeCall& call) -> Status {
     SOMA_ASSIGN(std::string all, value_json(call.input()));
@@ -64,5 +66,7 @@ TEST_CASE("the n-th allocation fails") {
     }
   }
 }
+
+TEST_SUITE_END();
 
 }  // namespace soma
