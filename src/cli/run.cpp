@@ -46,7 +46,7 @@ void execute(const RunVerb& verb) {
   const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
   const Value input = read_input(runtime, verb.input);
   std::optional<Trace> trace;  // outlives the run, which writes into it
-  if (!verb.trace.empty()) trace.emplace(verb.trace);
+  if (!verb.trace.empty()) trace.emplace(verb.trace, plan);
   const Run run = make_run(runtime, plan, verb);
   if (trace) trace->watch(run);
   Value value;

@@ -1,5 +1,5 @@
 // What a run did, as a trace that Chrome's and Perfetto's viewers show: a row for each thread, a
-// bar for each time that a node ran.
+// bar for each time that a node ran, an arrow for each value that one node had from another.
 #pragma once
 
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace cli {
 class Trace {
  public:
   // Makes the file at once: one that can't be made is said before anything runs.
-  explicit Trace(const std::string& path);
+  Trace(const std::string& path, const Plan& plan);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
@@ -26,12 +26,23 @@ class Trace {
     std::string error;              // a reason
   };
 
+  struct Arrow {
+    size_t from, to;                // bars
+  };
+
   static void on_event(void* self, const char* event, size_t length);
   void note(JsonView event);
+  void begin_bar(JsonView event, const std::string& path);
+  void write_bar(const Bar& bar);
+  void write_arrow(const Arrow& arrow, size_t number);
+  double micros(double at_ns) const { return (at_ns - first_ns_) / 1000; }
 
   File file_;
   std::vector<Bar> bars_;
   std::unordered_map<std::string, size_t> open_;  // bars without an end, by path
+  std::unordered_map<std::string, size_t> last_;  // bars with one: the last of each node
+  std::unordered_map<std::string, std::vector<std::string>> sources_;  // by node
+  std::vector<Arrow> arrows_;
   double first_ns_ = -1, last_ns_ = 0;
 };
 

@@ -324,6 +324,18 @@ class Traces(Shared):
         self.assertEqual(names[0], "caller")
         self.assertLessEqual({each["tid"] for each in bars}, set(names))
 
+    def test_an_arrow_for_each_value(self):
+        events = self.trace(LOOP, "3")
+        bars = [each for each in events if each["ph"] == "X"]
+        ends = {(each["name"], round(each["ts"] + each["dur"], 3)) for each in bars}
+        arrows = {each["id"]: each for each in events if each["ph"] == "s"}
+        heads = {each["id"]: each for each in events if each["ph"] == "f"}
+        self.assertEqual(set(arrows), set(heads))
+        self.assertEqual(len(arrows), 2)  # from grow to judge, in each pass
+        for number, head in heads.items():
+            self.assertIn(("grow", round(arrows[number]["ts"], 3)), ends)
+            self.assertIn(("judge", head["ts"]), {(each["name"], each["ts"]) for each in bars})
+
     def test_paths_of_nested_loops_and_branches(self):
         nested = graph([node("outer", kind="loop", max_iterations=2, until="exhaust"),
                         node("inner", kind="loop", max_iterations=2, until="exhaust"),
@@ -339,7 +351,8 @@ class Traces(Shared):
         events = self.trace(graph([node("a", "identity"), node("b", "fail",
                                                                config={"message": "no"})], "a>b"),
                             code=1)
-        self.assertEqual(events[-1]["args"]["error"], "run.node_failed")
+        self.assertEqual([each for each in events if each["ph"] == "X"][-1]["args"]["error"],
+                         "run.node_failed")
 
     def test_a_file_that_can_not_be_written(self):
         said = self.fails(1, "run", self.file(CHAIN), "--trace", self.folder / "no" / "t.json")

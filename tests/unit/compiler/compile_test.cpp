@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "unit/sanitized.hpp"
+
 namespace soma {
 
 namespace {
@@ -212,19 +214,6 @@ TEST_CASE("random graphs by counting: each node after all that lead to it, and n
 
 namespace {
 
-// Sanitizers cost tenfold in time and memory, and size is no question of theirs.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
-#else
-constexpr bool is_sanitized = false;
-#endif
-
 void add_edge(Graph& graph, size_t from, size_t to, EdgeKind kind = EdgeKind::Data) {
   GraphEdge& edge = graph.edges.emplace_back();
   edge.from = graph.nodes[from].id;
@@ -242,7 +231,7 @@ Graph nodes_only(size_t count) {
 }  // namespace
 
 TEST_CASE("a chain, a fan and a layered graph of a million nodes") {
-  constexpr size_t many = is_sanitized ? 50'000 : 1'000'000;
+  constexpr size_t many = fixture::is_sanitized ? 50'000 : 1'000'000;
   Graph chain = nodes_only(many);
   for (size_t i = 0; i + 1 < many; ++i) add_edge(chain, i, i + 1);
   CHECK(plan_of(chain).items.size() == many + 1);
