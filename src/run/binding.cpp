@@ -2,7 +2,6 @@
 #include "run/binding.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "base/problems.hpp"
 #include "base/text.hpp"
@@ -99,7 +98,7 @@ Result<Binding> Binding::of(const Plan& plan, const Ops& ops, const Values& valu
       ++entry->second.nodes;
       continue;
     }
-    Status bound = binding.bind(plan, at, *op);
+    Status bound = binding.bind(plan, at, *op, ops);
     if (!bound.ok()) problems.add(std::move(bound).error());
     if (values.names_outputs(at)) binding.check_outputs_first(values, at);
   }
@@ -108,8 +107,16 @@ Result<Binding> Binding::of(const Plan& plan, const Ops& ops, const Values& valu
   return binding;
 }
 
-Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op) {
+Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op, const Ops& ops) {
   const PlanNode& node = plan.nodes[at];
+  const bool is_step = node.kind == NodeKind::Step;
+  if (is_step != (op.poll != nullptr)) {
+    return fail(Reason::run_unsupported, "node {}: its op {} {}", quoted(node.id),
+                quoted(node.op_name()),
+                is_step ? "is a function, not a step's: make it a node of kind function"
+                        : "works in turns: make it a node of kind step")
+        .with("node", node.id);
+  }
   nodes_[at] = {op.forward, op.user};
   const auto mark = [&plan, at](std::vector<bool>& marks) {
     if (marks.empty()) marks.resize(plan.nodes.size());
@@ -117,6 +124,7 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op) {
   };
   if (op.caller_only) mark(caller_only_);
   if (op.waits || node.waits) mark(waits_);
+  if (is_step) steps_[at] = {op.poll, op.user, &ops};
   if (!op.bind) return {};
   if (op.unbind) made_.emplace_back();  // first, as it may fail
   Result<void*> bound = op.bind(op.user, node);
@@ -125,6 +133,7 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op) {
     return std::move(bound).error().context("node " + quoted(node.id)).with("node", node.id);
   }
   nodes_[at].user = *bound;
+  if (is_step) steps_[at].user = *bound;
   if (op.unbind) made_.back() = {op.unbind, *bound};
   return {};
 }

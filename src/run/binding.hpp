@@ -1,6 +1,8 @@
 // A plan's nodes bound to the code of their ops.
 #pragma once
 
+#include <map>
+
 #include "run/ops.hpp"
 #include "run/values.hpp"
 
@@ -21,6 +23,8 @@ class Binding {
   static Result<Binding> of(const Plan& plan, const Ops& ops, const Values& values);
 
   std::span<const Bound> nodes() const { return nodes_; }
+  // Of a node of kind step.
+  StepCode step(u32 node) const { return steps_.at(node); }
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
 
@@ -32,12 +36,13 @@ class Binding {
   // Asks for a node's named outputs before its own code runs.
   struct Checked;
 
-  Status bind(const Plan& plan, u32 node, const NodeOp& op);
+  Status bind(const Plan& plan, u32 node, const NodeOp& op, const Ops& ops);
   void check_outputs_first(const Values& values, u32 node);
 
   std::vector<Bound> nodes_;
   std::vector<Made> made_;
   std::vector<std::unique_ptr<Checked>> checked_;
+  std::map<u32, StepCode> steps_;          // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };
 

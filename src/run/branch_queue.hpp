@@ -48,6 +48,7 @@ class BranchQueue {
   // What holds for the nodes of an item; both may.
   static constexpr u8 has_pinned = 1;  // there is one that only the caller may call
   static constexpr u8 has_waits = 2;   // there is one that may wait for another branch
+  static constexpr u8 has_steps = 4;   // there is a step
 
   // Branches [first, end). If `is_begun`, the queue's owner is in the first already. `traits` by
   // item; empty: none has any. `threads` share them, as many at a time as is good, or one by one.

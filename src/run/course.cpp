@@ -6,7 +6,7 @@
 //
 // Idea. A plan's table holds the nodes in the order in which one thread runs them, so all that such
 // a thread needs to know is where it can't simply go on to the next node: at loops, whose bodies
-// repeat, and at branches, whose arms are passed over. Between two such stops lies a stretch, a
+// repeat, at branches and steps, whose arms and hand-offs are passed over. Between two such stops lies a stretch, a
 // plain range of nodes. A wave is a stop only if it is known to be worth sharing at once; all
 // others are walked through as if they were sequences (expose.cpp says how they are shared in spite
 // of that).
@@ -29,7 +29,7 @@ bool owns_node(Variant variant) {
 }
 
 bool is_construct(Variant variant) {
-  return variant == Variant::Loop || variant == Variant::Branch;
+  return variant == Variant::Loop || variant == Variant::Branch || variant == Variant::Step;
 }
 
 bool is_wave(Variant variant) {
@@ -132,7 +132,7 @@ std::vector<u32> Course::loops_around(u32 node) const {
 
 bool Course::holds(u32 construct, u32 node) const {
   const Construct& it = constructs_[construct];
-  const bool is_own = it.variant == Variant::Loop && node == it.node;
+  const bool is_own = it.variant != Variant::Branch && node == it.node;
   return it.begin <= node && node < it.end && !is_own;
 }
 

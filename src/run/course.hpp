@@ -11,15 +11,15 @@ struct Region {
   u32 begin = 0, end = 0;       // nodes
 };
 
-// A loop or a branch: where a thread can't simply go on to the next node.
+// A loop, a branch or a step: where a thread can't simply go on to the next node.
 struct Construct {
   Variant variant = Variant::Empty;
-  u32 node = no_node;           // Loop: that stands for it; Branch: that decided, before `begin`
-  u32 detail = 0;               // in the plan's table of loops or branches
+  u32 node = no_node;           // Loop, Step: its own; Branch: that decided, before `begin`
+  u32 detail = 0;               // in the plan's table of loops, branches or hand-offs
   u32 item = 0;
-  u32 begin = 0, end = 0;       // nodes: a loop's own, then those of its regions
+  u32 begin = 0, end = 0;       // nodes: a loop's or step's own, then those of its regions
   u32 outer = 0;                // the construct that it lies in, or Course::whole
-  u32 regions = 0;              // its first: a loop's body, a branch's arms
+  u32 regions = 0;              // its first: a loop's body, a branch's arms, a step's hand-offs
 };
 
 // Where a walk stops to decide: at a construct, or at a wave that is worth more than one thread.

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/fence.hpp"
+#include "base/spin.hpp"
 #include "run/run.hpp"
 #include "run/strand.hpp"
 
@@ -89,6 +90,18 @@ void Crew::abandon() {
   }
   ring();
   end(false);
+  if (caller_) {
+    caller_->abandon();
+    caller_->parking = Strand::Parking::No;
+  }
+  parked_.clear();
+  ready_.clear();
+  spare_strands_.clear();
+  for (const std::unique_ptr<Strand>& strand : strands_) {
+    strand->abandon();
+    strand->parking = Strand::Parking::No;
+    spare_strands_.push_back(strand.get());
+  }
   spare_.insert(spare_.end(), open_.begin(), open_.end());  // there is room for all
   open_.clear();
   shared_.clear();
@@ -108,7 +121,7 @@ Wave* Crew::open(Wave::Terms terms) {
   if (needs_queue(terms.item)) {
     const bool is_dataflow = run_.plan.items[terms.item].variant == Variant::Dataflow;
     wave->begin_queue(terms, order_of(terms.item), traits_,
-                      launch_ == LaunchMode::Always || !is_dataflow);
+                      launch_ == LaunchMode::Always || !is_dataflow || awaits(terms.item));
   } else {
     wave->begin(terms);
   }
@@ -136,13 +149,14 @@ void Crew::close(Wave* wave) {
 
 void Crew::offer(Wave& wave, bool owner_is_free) {
   const std::lock_guard lock(mutex_);
-  if (launch_ == LaunchMode::Always) {
+  if (launch_ == LaunchMode::Always && is_open_) {
     const i32 room = std::max(threads_ - 1 - hands_ - coming_, 0);
     summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)), false);
   }
   if (!wave.can_share()) return;
   if (std::ranges::find(shared_, &wave) == shared_.end()) shared_.push_back(&wave);
-  pool_->offer(job_, true);
+  if (is_open_) pool_->offer(job_, true);
+  stir();
 }
 
 Status Crew::share(Wave& wave, bool owner_is_free) {
@@ -173,9 +187,12 @@ i32 Crew::summon(Wave& wave, u32 wanted, bool beyond_bound) {
   return coming;
 }
 
+// Those that are parked look too.
 void Crew::ring() {
   has_failed_.store(true, std::memory_order_relaxed);
   bell_->rings.fetch_add(1);
+  const std::lock_guard lock(mutex_);
+  while (!parked_.empty()) wake_now(*parked_.back());
 }
 
 const Wave* Crew::stopped_by(u32 node) {
@@ -218,8 +235,12 @@ Crew::Entered Crew::enter_one(Hand hand) {
   const auto enter = [this, rings](Wave* wave, std::optional<Share> share) {
     wave->enter();
     ++hands_;
-    return Entered{wave, share, rings};
+    return Entered{wave, nullptr, share, rings};
   };
+  if (Strand* strand = hand == Hand::Helper ? take_ready(false) : nullptr) {
+    ++hands_;
+    return Entered{strand->job.wave, strand};
+  }
   if (hand == Hand::Summoned) {
     --coming_;
     for (Wave* wave : open_) {
@@ -238,25 +259,29 @@ Crew::Entered Crew::enter_one(Hand hand) {
 }
 
 // As long as there is something in this wave; who was summoned runs one branch and leaves, as he
-// may be one more than the bound.
+// may be one more than the bound. Who parks leaves the strand behind, which keeps the wave open.
 void Crew::work_on(Entered entered) noexcept {
   Wave& wave = *entered.wave;
+  bool has_ended = true;
   try {
-    Strand& strand = borrow_strand();
-    if (entered.share) {
+    Strand& strand = entered.strand ? *entered.strand : borrow_strand();
+    if (entered.strand) {
+      has_ended = walk(strand, 0, false);
+    } else if (entered.share) {
       strand.listen_to(entered.rings);
-      work_on(wave, *entered.share, strand);
-      finished_.fetch_add(1, std::memory_order_relaxed);
+      has_ended = work_on(wave, *entered.share, Hand::Summoned, strand);
     } else {
       do {
         strand.listen_to(bell_->rings.load(std::memory_order_acquire));
         const std::optional<Share> share = wave.claim(Hand::Helper);
         if (!share) break;
-        work_on(wave, *share, strand);
-        finished_.fetch_add(1, std::memory_order_relaxed);
-      } while (may_go_on());
+        has_ended = work_on(wave, *share, Hand::Helper, strand);
+      } while (has_ended && may_go_on());
     }
-    give_back(strand);
+    if (has_ended) {
+      finished_.fetch_add(1, std::memory_order_relaxed);
+      give_back(strand);
+    }
   } catch (...) {
     forget_memory(wave);
   }
@@ -264,7 +289,17 @@ void Crew::work_on(Entered entered) noexcept {
     const std::lock_guard lock(mutex_);
     --hands_;
   }
+  if (has_ended) leave(wave);
+}
+
+// Somebody who waits for the wave to end may be parked.
+void Crew::leave(Wave& wave) {
+  const bool has_steps_inside = awaits(wave.item());
+  Strand* const owner = wave.owner();
   wave.leave();
+  if (!has_steps_inside) return;
+  // The wave may be another's by now: then its owner is woken for nothing.
+  wake(*owner);
 }
 
 // There is no memory to say more, and nobody may be left behind.
@@ -297,7 +332,7 @@ bool Crew::help_within(const Region& region, u32 depth) {
       Strand& strand = borrow_strand();
       strand.listen_to(rings);
       strand.set_depth(depth + 1);
-      work_on(*inner, *share, strand);
+      work_on(*inner, *share, Hand::Helper, strand);  // no step in it: it does not park
       strand.set_depth(0);
       give_back(strand);
       helped = true;
@@ -309,25 +344,46 @@ bool Crew::help_within(const Region& region, u32 depth) {
   return helped;
 }
 
-void Crew::work_on(Wave& wave, const Share& share, Strand& strand) {
+bool Crew::work_on(Wave& wave, const Share& share, Hand hand, Strand& strand) {
+  strand.job = {&wave, share, hand};
   strand.begin(share.region, wave.in_loop());
-  switch (strand.walk(0)) {
-    case Strand::Outcome::Done: {
-      if (!wave.finish(share)) return;
-      Status shared = this->share(wave, false);
-      if (shared.ok()) return;
-      wave.fail(share, share.region.end - 1, std::move(shared).error());
-      break;
+  return walk(strand, 0, false);
+}
+
+// A strand with a share. True: the share has ended, and its wave knows. False: the strand is parked
+// or paused.
+bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
+  Wave& wave = *strand.job.wave;
+  const Share share = strand.job.share;
+  while (true) {
+    switch (strand.walk(pause_at_ns, is_caller)) {
+      case Strand::Outcome::Parked:
+        if (park(strand)) return false;
+        continue;
+      case Strand::Outcome::Paused: {
+        park(strand);
+        wake(strand);
+        return false;
+      }
+      case Strand::Outcome::Done: {
+        if (!wave.finish(share)) return true;
+        Status shared = this->share(wave, false);
+        if (shared.ok()) return true;
+        wave.fail(share, share.region.end - 1, std::move(shared).error());
+        break;
+      }
+      case Strand::Outcome::Failed: {
+        Wave::Failure failure = strand.take_failure();
+        wave.fail(share, failure.node, std::move(failure.error));
+        break;
+      }
+      case Strand::Outcome::Dropped:  // nobody looks at what it left undone
+        wave.finish(share);
+        return true;
     }
-    case Strand::Outcome::Failed: {
-      Wave::Failure failure = strand.take_failure();
-      wave.fail(share, failure.node, std::move(failure.error));
-      break;
-    }
-    case Strand::Outcome::Dropped:  // nobody looks at what it left undone
-    case Strand::Outcome::Paused: wave.finish(share); return;
+    ring();
+    return true;
   }
-  ring();
 }
 
 // Whether a helper that has ended a share may take another.
@@ -342,6 +398,8 @@ Strand& Crew::borrow_strand() {
     const auto thread = static_cast<u32>(strands_.size()) + 1;
     strands_.push_back(std::make_unique<Strand>(run_, thread));
     spare_strands_.reserve(strands_.size());
+    parked_.reserve(strands_.size() + 1);
+    ready_.reserve(strands_.size() + 1);
     return *strands_.back();
   }
   Strand* strand = spare_strands_.back();
@@ -352,6 +410,107 @@ Strand& Crew::borrow_strand() {
 void Crew::give_back(Strand& strand) {
   const std::lock_guard lock(mutex_);
   spare_strands_.push_back(&strand);
+}
+
+// ---- Strands that wait
+
+bool Crew::park(Strand& strand) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(strand.is_woken, false)) return false;
+  strand.parking = Strand::Parking::Parked;
+  parked_.push_back(&strand);
+  return true;
+}
+
+void Crew::wake(Strand& strand) {
+  const std::lock_guard lock(mutex_);
+  wake_now(strand);
+}
+
+// Under the mutex.
+void Crew::wake_now(Strand& strand) {
+  if (strand.parking == Strand::Parking::No) {
+    strand.is_woken = true;
+    return;
+  }
+  if (strand.parking == Strand::Parking::Ready) return;
+  *std::ranges::find(parked_, &strand) = parked_.back();
+  parked_.pop_back();
+  strand.parking = Strand::Parking::Ready;
+  ready_.push_back(&strand);
+  if (is_open_) pool_->offer(job_, true);
+  stir();
+}
+
+void Crew::stir() {
+  stirred_.fetch_add(1);
+  if (caller_sleeps_.load()) futex_wake_all(stirred_);
+}
+
+bool Crew::is_parked(const Strand& strand) {
+  const std::lock_guard lock(mutex_);
+  return strand.parking != Strand::Parking::No;
+}
+
+// Under the mutex: the one that has been ready for longest.
+Strand* Crew::take_ready(bool for_caller) {
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    Strand* strand = ready_[i];
+    if (!for_caller && strand->job.hand == Hand::Caller) continue;
+    ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(i));
+    strand->parking = Strand::Parking::No;
+    return strand;
+  }
+  return nullptr;
+}
+
+bool Crew::lead(Strand& root, i64 pause_at_ns) {
+  constexpr i64 spin_ns = 50'000, yield_ns = 200'000, longest_ns = 10'000'000;
+  bool has_told = false;
+  while (true) {
+    const u32 seen = stirred_.load();
+    Entered entered = enter_as_caller(root);
+    if (entered.strand == &root) return true;
+    if (entered.wave) {
+      Wave& wave = *entered.wave;
+      Strand& strand = entered.strand ? *entered.strand : borrow_strand();
+      if (entered.share) {
+        strand.listen_to(entered.rings);
+        strand.job = {&wave, *entered.share, Hand::Caller};
+        strand.begin(entered.share->region, wave.in_loop());
+      }
+      if (walk(strand, pause_at_ns, true)) {
+        give_back(strand);
+        leave(wave);
+      }
+      if (pause_at_ns != 0 && now_ns() >= pause_at_ns) return false;
+      continue;
+    }
+    if (pause_at_ns != 0) return false;
+    if (!run_.cancel->check().ok() && !std::exchange(has_told, true)) ring();
+    Spin spin(spin_ns, yield_ns);
+    while (stirred_.load() == seen && spin.wait()) {
+    }
+    caller_sleeps_.store(true);
+    if (stirred_.load() == seen) futex_wait_for(stirred_, seen, longest_ns);
+    caller_sleeps_.store(false);
+  }
+}
+
+// What goes on comes first: it keeps waves open.
+Crew::Entered Crew::enter_as_caller(Strand& root) {
+  const u32 rings = bell_->rings.load(std::memory_order_acquire);
+  const std::lock_guard lock(mutex_);
+  if (Strand* strand = take_ready(true)) {
+    return {strand == &root ? nullptr : strand->job.wave, strand, std::nullopt, rings};
+  }
+  for (Wave* wave : open_) {
+    const std::optional<Share> share = wave->claim(Hand::Caller);
+    if (!share) continue;
+    wave->enter();
+    return {wave, nullptr, share, rings};
+  }
+  return {};
 }
 
 // ---- The sentinel
@@ -391,7 +550,8 @@ void Crew::look_after() {
   bool has_work = false;
   {
     const std::lock_guard lock(mutex_);
-    has_work = std::ranges::any_of(shared_, [](Wave* wave) { return wave->can_share(); });
+    has_work = !ready_.empty() ||
+               std::ranges::any_of(shared_, [](Wave* wave) { return wave->can_share(); });
   }
   if (!has_work) return;
   pool_->invite(threads_ - 1);

@@ -39,6 +39,8 @@ class Crew {
   bool is_small(u32 item) const { return worth_.is_small(item); }
   bool needs_queue(u32 item) const;
   bool waits(u32 item) const { return !traits_.empty() && (traits_[item] & has_waits) != 0; }
+  // Whether a strand in it may park: there is a step.
+  bool awaits(u32 item) const { return !traits_.empty() && (traits_[item] & has_steps) != 0; }
   // Opens a wave, and closes it once nobody is inside.
   Wave* open(Wave::Terms terms);
   void close(Wave* wave);
@@ -49,12 +51,23 @@ class Crew {
   // For who waits for a part of the plan to end: helps with a wave in it. False: there is none, or
   // `depth` says that he already does so for others who wait on the same thread's stack.
   bool help_within(const Region& region, u32 depth);
+  // ---- For strands that wait for something else than threads
+  // Its walk has returned Parked. False: it was woken meanwhile, and walks on.
+  bool park(Strand& strand);
+  // From any thread: what it waits for may have happened.
+  void wake(Strand& strand);
+  bool is_parked(const Strand& strand);
+  // For the caller, whose own strand is parked: does what there is to do until that one can go on.
+  // False: the time is over.
+  bool lead(Strand& root, i64 pause_at_ns);
+
   // The wave of which an earlier branch failed, so that this node need not run; nullptr: none.
   const Wave* stopped_by(u32 node);
   bool lost_memory() const { return lost_memory_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr u8 has_pinned = BranchQueue::has_pinned, has_waits = BranchQueue::has_waits;
+  static constexpr u8 has_pinned = BranchQueue::has_pinned, has_waits = BranchQueue::has_waits,
+                      has_steps = BranchQueue::has_steps;
 
   bool is_wave(u32 item) const;
   Status find_traits();
@@ -68,13 +81,20 @@ class Crew {
   // A wave with something to do, and for who was summoned a branch of it.
   struct Entered {
     Wave* wave = nullptr;
+    Strand* strand = nullptr;      // that was parked in it, and goes on
     std::optional<Share> share = {};
     u32 rings = 0;                 // of the bell, before that
   };
   Entered enter_one(Hand hand);
   i32 summon(Wave& wave, u32 wanted, bool beyond_bound);
   void work_on(Entered entered) noexcept;
-  void work_on(Wave& wave, const Share& share, Strand& strand);
+  bool work_on(Wave& wave, const Share& share, Hand hand, Strand& strand);
+  bool walk(Strand& strand, i64 pause_at_ns, bool is_caller);
+  void leave(Wave& wave);
+  Strand* take_ready(bool for_caller);
+  void wake_now(Strand& strand);
+  void stir();
+  Entered enter_as_caller(Strand& root);
   bool may_go_on();
   void forget_memory(Wave& wave) noexcept;
   Strand& borrow_strand();
@@ -105,6 +125,7 @@ class Crew {
   std::map<u32, std::unique_ptr<BranchOrder>> orders_;  // by item
   std::vector<std::unique_ptr<Strand>> strands_;
   std::vector<Strand*> spare_strands_;
+  std::vector<Strand*> parked_, ready_;  // of all, the root's too
   i32 hands_ = 0;                  // at work on shares, without the owners of waves
   i32 coming_ = 0;                 // summoned
 
@@ -113,6 +134,8 @@ class Crew {
   std::atomic<u64> begun_{0};      // runs
   std::atomic<u64> finished_{0};   // shares
   std::atomic<u32> beyond_{0};     // threads that the sentinel summoned
+  std::atomic<u32> stirred_{0};    // what a caller without work waits for
+  std::atomic<bool> caller_sleeps_{false};
   u64 begun_before_ = 0, finished_before_ = 0;  // the sentinel's: at its last look
   u64 quiet_looks_ = 0;            // since then nothing was finished
 };

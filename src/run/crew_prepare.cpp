@@ -16,6 +16,8 @@ namespace soma {
 
 Status Crew::prepare() {
   SOMA_TRY(find_traits());
+  parked_.reserve(1);
+  ready_.reserve(1);
   if (!run_.course.has_waves()) return {};
   needed_ = threads_needed();
   const u32 there = pool_ ? static_cast<u32>(pool_->summon_max()) + 1 : 1;
@@ -25,8 +27,9 @@ Status Crew::prepare() {
                 "can be {}: run the plan with more, or declare fewer of its nodes as waiting",
                 needed_, there);
   }
-  if (pool_ && (threads_ > 1 || needed_ > 1)) {
-    stop_at(worth_.declared(static_cast<u32>(threads_)));
+  const bool has_help = pool_ && (threads_ > 1 || needed_ > 1);
+  stop_at(has_help ? worth_.declared(static_cast<u32>(threads_)) : std::vector<WorthyWave>());
+  if (has_help) {
     Pool::Work work;
     work.user = this;
     work.help = help;
@@ -44,7 +47,9 @@ void Crew::stop_at(std::vector<WorthyWave> waves) {
   if (launch_ == LaunchMode::Always) waves.clear();
   const bool adds = launch_ == LaunchMode::Always || !traits_.empty();
   for (u32 item = 0; adds && item < run_.plan.items.size(); ++item) {
-    if (!is_wave(item) || (launch_ == LaunchMode::Adaptive && !waits(item))) continue;
+    if (!is_wave(item) || (launch_ == LaunchMode::Adaptive && !waits(item) && !awaits(item))) {
+      continue;
+    }
     std::erase_if(waves, [item](const WorthyWave& wave) { return wave.item == item; });
     waves.push_back({item, 1});
   }
@@ -58,9 +63,11 @@ Status Crew::find_traits() {
   if (!run_.course.has_waves()) return {};
   for (u32 node = 0; node < plan.nodes.size(); ++node) {
     const bool is_pinned = run_.binding->is_caller_only(node), waits = run_.binding->waits(node);
-    if (!is_pinned && !waits) continue;
+    const bool is_step = plan.nodes[node].kind == NodeKind::Step;
+    if (!is_pinned && !waits && !is_step) continue;
     if (traits_.empty()) traits_.resize(plan.items.size());
-    const u8 trait = static_cast<u8>((is_pinned ? has_pinned : 0) | (waits ? has_waits : 0));
+    const u8 trait = static_cast<u8>((is_pinned ? has_pinned : 0) | (waits ? has_waits : 0) |
+                                     (is_step ? has_steps : 0));
     u32 item = run_.course.item_of(node);
     while ((traits_[item] & trait) != trait) {
       traits_[item] |= trait;

@@ -49,6 +49,7 @@ void Strand::expose(u32 node) {
     place = frame + 1;
   }
   if (place == 0) return;
+  terms.owner = this;
   terms.is_begun = true;
   terms.in_loop = loops_ > 0;
   if (frames_.size() == frames_.capacity()) frames_.reserve(2 * frames_.size() + 1);

@@ -18,6 +18,9 @@ Ops::~Ops() {
   for (const NodeOp& op : ops_) {
     if (op.destroy) op.destroy(op.user);
   }
+  for (const EffectHandler& handler : handlers_) {
+    if (handler.destroy) handler.destroy(handler.user);
+  }
 }
 
 Status Ops::add(NodeOp op) {
@@ -25,7 +28,7 @@ Status Ops::add(NodeOp op) {
     return fail(Reason::argument_range, "an op's name is text in UTF-8 and not empty, got {}",
                 quoted(op.name));
   }
-  if (!op.forward) return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
+  if (!op.forward && !op.poll) return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
   const auto at = std::ranges::lower_bound(ops_, key_of(op), {}, key_of);
   if (at != ops_.end() && key_of(*at) == key_of(op)) {
     return fail(Reason::ops_duplicate, "op {} of version {} is registered already",
@@ -34,6 +37,29 @@ Status Ops::add(NodeOp op) {
   }
   ops_.insert(at, std::move(op));
   return {};
+}
+
+Status Ops::add(EffectHandler handler) {
+  if (handler.name.empty() || find_invalid_utf8(handler.name) != std::string::npos) {
+    return fail(Reason::argument_range, "an effect's name is text in UTF-8 and not empty, got {}",
+                quoted(handler.name));
+  }
+  if (!handler.perform) {
+    return fail(Reason::argument_null, "effect {} has no function", quoted(handler.name));
+  }
+  const auto at = std::ranges::lower_bound(handlers_, handler.name, {}, &EffectHandler::name);
+  if (at != handlers_.end() && at->name == handler.name) {
+    return fail(Reason::ops_duplicate, "a handler of effect {} is registered already",
+                quoted(handler.name))
+        .with("effect", handler.name);
+  }
+  handlers_.insert(at, std::move(handler));
+  return {};
+}
+
+const EffectHandler* Ops::handler(std::string_view name) const {
+  const auto at = std::ranges::lower_bound(handlers_, name, {}, &EffectHandler::name);
+  return at != handlers_.end() && at->name == name ? &*at : nullptr;
 }
 
 const NodeOp* Ops::find(std::string_view name, u32 version) const {

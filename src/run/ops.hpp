@@ -2,19 +2,26 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "run/effect.hpp"
 
 namespace soma {
 
 class NodeCall;
+class StepCall;
+class Ops;
 
 // Computes one node: reads call.input(), sets call.output() (null otherwise). `user` is what the
 // op's bind made, or without one the op's own. A failure is an Error, or an exception.
 using Forward = Status (*)(void* user, NodeCall& call);
+// One turn of a node of kind step: says what comes next, and must say the same whenever it is given
+// the same. It should not take long.
+using Poll = Status (*)(void* user, StepCall& call);
 
 struct NodeOp {
   std::string name;
   u32 version = 0;              // 0: of every version that has no entry of its own
   Forward forward = nullptr;
+  Poll poll = nullptr;          // in place of forward, for nodes of kind step
   void* user = nullptr;
   void (*destroy)(void* user) = nullptr;  // with the Ops
 
@@ -26,6 +33,13 @@ struct NodeOp {
   bool waits = false;           // may wait for another branch, whatever the node declares
 };
 
+// The code of a step's node.
+struct StepCode {
+  Poll poll = nullptr;
+  void* user = nullptr;
+  const Ops* ops = nullptr;     // for handlers of its effects
+};
+
 class Ops {
  public:
   Ops() = default;
@@ -35,6 +49,9 @@ class Ops {
 
   // ops_duplicate, argument_null, argument_range; then `op.user` stays the caller's.
   Status add(NodeOp op);
+  // The same of what performs effects.
+  Status add(EffectHandler handler);
+  const EffectHandler* handler(std::string_view name) const;
   // nullptr: there is none. What is found stays where it is until the next add.
   const NodeOp* find(std::string_view name, u32 version) const;
   // Every version there is, for messages: "1, 2".
@@ -42,6 +59,7 @@ class Ops {
 
  private:
   std::vector<NodeOp> ops_;         // by name and version
+  std::vector<EffectHandler> handlers_;  // by name
 };
 
 }  // namespace soma

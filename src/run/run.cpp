@@ -27,6 +27,7 @@ struct Run::State {
   bool lost_memory = false;       // there was none left to say so
 
   void walk(i64 pause_at_ns);
+  Strand::Outcome go_on(i64 pause_at_ns);
   void tell(Event::Kind kind);
 };
 
@@ -36,9 +37,8 @@ Status check_supported(const Plan& plan, const RunOptions& options) {
   Problems problems;
   for (u32 at = 0; at < plan.items.size(); ++at) {
     const PlanItem& item = plan.items[at];
-    const bool is_stream = item.variant == Variant::Stream;
-    if (is_stream || item.variant == Variant::Step) {
-      const std::string& id = plan.nodes[is_stream ? plan.items[at + 1].node : item.node].id;
+    if (item.variant == Variant::Stream) {
+      const std::string& id = plan.nodes[plan.items[at + 1].node].id;
       problems.add(fail(Reason::run_unsupported,
                         "node {}: this version of the library can't run plans with a {}",
                         quoted(id), variant_name(item.variant))
@@ -109,7 +109,7 @@ void Run::State::walk(i64 pause_at_ns) {
   phase = Phase::Walking;
   Strand::Outcome outcome = Strand::Outcome::Failed;
   try {
-    outcome = strand.walk(pause_at_ns);
+    outcome = go_on(pause_at_ns);
   } catch (const std::bad_alloc&) {
     run.crew.abandon();
     lost_memory = true;
@@ -121,6 +121,17 @@ void Run::State::walk(i64 pause_at_ns) {
   phase = Phase::Ended;
   if (outcome == Strand::Outcome::Failed) error = strand.take_failure().error;
   if (run.is_watched()) tell(error ? Event::Kind::RunFailed : Event::Kind::RunFinished);
+}
+
+Strand::Outcome Run::State::go_on(i64 pause_at_ns) {
+  while (true) {
+    if (run.crew.is_parked(strand) && !run.crew.lead(strand, pause_at_ns)) {
+      return Strand::Outcome::Paused;
+    }
+    const Strand::Outcome outcome = strand.walk(pause_at_ns, true);
+    if (outcome != Strand::Outcome::Parked) return outcome;
+    run.crew.park(strand);
+  }
 }
 
 bool Run::step(i64 budget_ns) {

@@ -5,6 +5,11 @@
 // these others share waves in their branches, it helps them meanwhile: what it takes there has to
 // end anyway before its own wave does. Then the wave closes, and its error, if there is one, is an
 // error of its place.
+//
+// Around steps, which may wait long, no thread waits for a wave: its owner parks and is woken when
+// the wave is over. Who claims a share of such a wave and comes to a step that waits parks with it,
+// and another strand claims the next share, so that all branches get as far as they can on one
+// thread.
 #include "base/clock.hpp"
 #include "run/strand.hpp"
 
@@ -12,7 +17,7 @@ namespace soma {
 
 Strand::Next Strand::enter_wave(const Stop& stop) {
   const u32 item = stop.item;
-  if (run_.crew.is_alone() && !run_.crew.waits(item)) {
+  if (run_.crew.is_alone() && !run_.crew.waits(item) && !run_.crew.awaits(item)) {
     ++next_;                        // walked through, as if it were none
     return Next::Go;
   }
@@ -20,6 +25,7 @@ Strand::Next Strand::enter_wave(const Stop& stop) {
   terms.item = item;
   terms.first = item + 1;
   terms.item_end = run_.plan.items[item].end;
+  terms.owner = this;
   terms.in_loop = loops_ > 0;
   terms.nodes_min = stop.nodes_min;
   // First all that may fail, as an open wave has to have a frame.
@@ -39,7 +45,8 @@ Strand::Next Strand::next_share() {
   Wave& wave = *frame.wave;
   while (true) {
     const u32 seen = wave.changes();
-    if (const std::optional<Share> share = wave.claim(thread_ == 0 ? Hand::Caller : Hand::Helper)) {
+    const Hand hand = job.hand == Hand::Caller ? Hand::Caller : Hand::Helper;
+    if (const std::optional<Share> share = wave.claim(hand)) {
       frame.share = *share;
       frame.has_share = true;
       frame.region = share->region;
@@ -48,8 +55,9 @@ Strand::Next Strand::next_share() {
       return Next::Go;
     }
     if (wave.is_over() && wave.is_empty()) return leave_wave();
+    if (run_.crew.awaits(wave.item())) return Next::Parked;
     if (pause_at_ns_ != 0 && now_ns() >= pause_at_ns_) return Next::Paused;
-    if (thread_ == 0) run_.cancel->check().ok();  // for its tick; branches look by themselves
+    if (is_caller_) run_.cancel->check().ok();  // for its tick; branches look by themselves
     if (pause_at_ns_ == 0 && run_.crew.help_within(wave.region(), depth_)) continue;
     constexpr i64 longest_ns = 10'000'000;
     wave.await_change(seen, longest_ns);

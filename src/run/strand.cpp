@@ -53,8 +53,9 @@ void Strand::push(const Region& region, u32 construct, u32 stop, u32 first_stop)
   next_ = first_stop;
 }
 
-Strand::Outcome Strand::walk(i64 pause_at_ns) {
+Strand::Outcome Strand::walk(i64 pause_at_ns, bool is_caller) {
   pause_at_ns_ = pause_at_ns;
+  is_caller_ = is_caller;
   Next next = Next::Go;
   while (next == Next::Go) {
     try {
@@ -63,7 +64,8 @@ Strand::Outcome Strand::walk(i64 pause_at_ns) {
       next = exception();
     }
   }
-  return next == Next::Paused ? Outcome::Paused : outcome_;
+  if (next == Next::Paused) return Outcome::Paused;
+  return next == Next::Parked ? Outcome::Parked : outcome_;
 }
 
 // One stretch, and what comes behind it.
@@ -177,6 +179,7 @@ u32 Strand::place() const {
 Strand::Next Strand::fail_at(u32 node, Error error) {
   attend();
   call_.let_go();
+  step_.reset();
   tell(Event::Kind::NodeFailed, call_.index(), &error);
   failure_ = Wave::Failure{node, std::move(error)};
   return stop_walk(nullptr);
@@ -184,6 +187,7 @@ Strand::Next Strand::fail_at(u32 node, Error error) {
 
 Strand::Next Strand::drop_for(const Wave& failed) {
   call_.let_go();
+  step_.reset();
   failure_.reset();
   return stop_walk(&failed);
 }
@@ -218,14 +222,14 @@ Strand::Next Strand::exception() {
 }
 
 Status Strand::check() const {
-  if (thread_ != 0) return run_.check_elsewhere();
+  if (!is_caller_) return run_.check_elsewhere();
   run_.cancel->report("run", run_.done.load(std::memory_order_relaxed), run_.plan.nodes.size());
   return run_.cancel->check();
 }
 
-Status Strand::check_in_call() const {
+Status Strand::check_at(u32 node) const {
   SOMA_TRY(check());
-  if (!run_.crew.stopped_by(call_.index())) return {};
+  if (!run_.crew.stopped_by(node)) return {};
   return fail(Reason::cancelled, "a branch that was declared earlier has failed");
 }
 
@@ -247,8 +251,9 @@ void Strand::settle(u64 nodes) {
 
 Strand::Next Strand::enter(const Stop& stop) {
   if (stop.construct == Course::whole) return enter_wave(stop);
-  const bool is_loop = course().constructs()[stop.construct].variant == Variant::Loop;
-  return is_loop ? enter_loop(stop) : enter_branch(stop);
+  const Variant variant = course().constructs()[stop.construct].variant;
+  if (variant == Variant::Loop) return enter_loop(stop);
+  return variant == Variant::Step ? enter_step(stop) : enter_branch(stop);
 }
 
 Strand::Next Strand::leave_region() {

@@ -3,6 +3,7 @@
 
 #include "run/node_call.hpp"
 #include "run/run_state.hpp"
+#include "run/step_run.hpp"
 
 namespace soma {
 
@@ -20,19 +21,34 @@ class Strand {
   enum class Outcome : u8 {
     Done,     // behind the part
     Paused,   // the time is over
+    Parked,   // it waits for something, and will be woken (crew.hpp); then it walks on
     Failed,   // take_failure()
     Dropped,  // a branch before this part failed: nobody needs it any more
   };
-  // `pause_at_ns`: by the monotonic clock; 0: never.
-  Outcome walk(i64 pause_at_ns);
+  // `pause_at_ns`: by the monotonic clock; 0: never. `is_caller`: on the thread that waits for the
+  // run.
+  Outcome walk(i64 pause_at_ns, bool is_caller);
+  // In the middle, for good.
+  void abandon() { step_.reset(); }
   // Its node is the first of which the failure depends, for the order of errors.
   Wave::Failure take_failure() { return *std::exchange(failure_, std::nullopt); }
 
   // ---- expose.cpp: for the sentinel, from another thread
   void expose_if_calling();
 
+  // ---- The crew's, about strands that work on a share of another strand's wave
+  struct Job {
+    Wave* wave = nullptr;
+    Share share = {};
+    Hand hand = Hand::Caller;       // a caller's strand is walked by the caller only
+  };
+  Job job = {};
+  enum class Parking : u8 { No, Parked, Ready } parking = Parking::No;  // guarded by the crew's
+  bool is_woken = false;                                                // mutex, both
+
  private:
   friend class NodeCall;
+  friend class StepCall;
   // A region that the walk is in; the innermost last.
   struct Frame {
     Region region;
@@ -43,7 +59,7 @@ class Strand {
     bool has_share = false;
     const Wave* dropped_for = nullptr;  // the wave has been dropped, as that one failed
   };
-  enum class Next : u8 { Go, Paused, Ended };
+  enum class Next : u8 { Go, Paused, Parked, Ended };
 
   // ---- strand.cpp
   Next step();
@@ -59,7 +75,8 @@ class Strand {
   Next stop_walk(const Wave* failed);
   Next exception();
   Status check() const;             // whether the caller wants it to go on
-  Status check_in_call() const;     // and all others
+  Status check_at(u32 node) const;  // and all others
+  Status check_in_call() const { return check_at(call_.index()); }
   void tell(Event::Kind kind, u32 node, const Error* error = nullptr);
   void settle(u64 nodes);           // counts them as done, unless a loop will
   void push(const Region& region, u32 construct, u32 stop, u32 first_stop);
@@ -73,6 +90,10 @@ class Strand {
 
   // ---- branch.cpp
   Next enter_branch(const Stop& stop);
+
+  // ---- step.cpp
+  Next enter_step(const Stop& stop);
+  Next leave_step(const Stop& stop, u32 chosen);
 
   // ---- share.cpp
   Next enter_wave(const Stop& stop);
@@ -93,6 +114,8 @@ class Strand {
   u32 heard_ = 0;                   // rings of the bell
   u32 depth_ = 0;
   i64 pause_at_ns_ = 0;
+  bool is_caller_ = false;
+  std::unique_ptr<StepRun> step_;   // the one that the walk is in
   Outcome outcome_ = Outcome::Done;
   std::optional<Wave::Failure> failure_;
 };

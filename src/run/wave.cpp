@@ -44,6 +44,7 @@ void Wave::begin_queue(const Terms& terms, const BranchOrder& order, std::span<c
 }
 
 void Wave::set(const Terms& terms) {
+  owner_ = terms.owner;
   item_ = terms.item;
   region_ = course_.items(terms.first, terms.item_end);
   in_loop_ = terms.in_loop;

@@ -7,6 +7,8 @@
 
 namespace soma {
 
+class Strand;
+
 // A part of a wave that one thread runs: some of its branches, one after the other.
 struct Share {
   Region region;
@@ -17,6 +19,7 @@ class Wave {
  public:
   // What is shared: the branches of `item` in the items [first, item_end).
   struct Terms {
+    Strand* owner = nullptr;
     u32 item = 0, first = 0, item_end = 0;
     bool is_begun = false;         // its owner is in the first already
     bool in_loop = false;          // for progress: a loop counts its nodes itself
@@ -55,6 +58,8 @@ class Wave {
   std::optional<Failure> take_failure();
   const Region& region() const { return region_; }
   bool in_loop() const { return in_loop_; }
+  u32 item() const { return item_; }
+  Strand* owner() const { return owner_; }
 
   // ---- Promises (branch_queue.hpp)
   u32 missing_hands(bool owner_is_free);
@@ -81,6 +86,7 @@ class Wave {
   const Plan& plan_;
   const Course& course_;
   Region region_;
+  Strand* owner_ = nullptr;
   u32 item_ = 0;
   bool in_loop_ = false;
   u32 threads_ = 1, nodes_min_ = 1;
