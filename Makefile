@@ -257,7 +257,7 @@ build/deps-%: .ci/packages .ci/deps
 	@.ci/deps $* && touch $@
 # One apt at a time, whatever -j says.
 build/deps-check: | build/deps-test
-build/deps-test $(CJSON)/libcjson.a $(VENV)/pyvenv.cfg: | build/deps-build
+build/deps-test build/deps-bench $(CJSON)/libcjson.a $(VENV)/pyvenv.cfg: | build/deps-build
 
 $(VENV)/pyvenv.cfg:
 	$(call quiet,VENV,$(VENV)) python3 -m venv $(VENV)
@@ -375,7 +375,7 @@ PEER_FLAGS_taskflow = -isystem $(TASKFLOW)
 # GRAPHS="--rounds 3" are options of the driver (tests/bench/graphs.py), which has all of it built.
 .PHONY: graph-bench bench-graphs
 graph-bench: $(GRAPH_BENCH)
-bench-graphs: deps-build
+bench-graphs: deps-build build/deps-bench
 	@python3 tests/bench/graphs.py $(TASKFLOW:%=--taskflow %) $(GRAPHS)
 
 .PHONY: wheel
