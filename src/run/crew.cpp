@@ -52,7 +52,7 @@ void Crew::begin(Strand& caller, bool alone) {
   lost_memory_.store(false, std::memory_order_relaxed);
   if (is_alone_) return;
   coming_ = 0;
-  begun_.fetch_add(1, std::memory_order_relaxed);
+  begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   pool_->open(job_);
   is_open_ = true;
   if (launch_ == LaunchMode::Always || threads_ == 1) return;
