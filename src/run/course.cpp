@@ -92,7 +92,8 @@ void Course::stop_at_waves(std::span<const WorthyWave> waves) {
     stops_.push_back({constructs_[c].begin, constructs_[c].item, c, 0, 0});
   }
   for (const WorthyWave& wave : waves) {
-    stops_.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min});
+    stops_.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min,
+                      wave.gain_ns});
   }
   std::ranges::sort(stops_, {}, &Stop::item);
   stops_.push_back({no_node, static_cast<u32>(plan_.items.size()), whole, 0, 0});

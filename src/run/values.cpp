@@ -203,6 +203,7 @@ Value Values::result() const {
   const auto value = [this](u32 leaf) { return is_present(leaf) ? slots_[leaf] : Value(); };
   if (plan_.leaves.size() == 1) return value(plan_.leaves[0]);
   std::vector<Member> members;
+  members.reserve(plan_.leaves.size());
   for (const u32 leaf : plan_.leaves) {
     if (is_present(leaf)) members.push_back({plan_.nodes[leaf].id, value(leaf)});
   }

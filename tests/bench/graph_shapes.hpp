@@ -49,6 +49,14 @@ inline void add_wide(Shape& shape, u32 size) {
   for (u32 node = 1; node <= size; ++node) shape.edges.push_back({node, size + 1});
 }
 
+// As many one after the other, and only then `size` at the same time.
+inline void add_late(Shape& shape, u32 size) {
+  add_chain(shape, size);
+  for (u32 node = size; node < 2 * size; ++node) shape.edges.push_back({size - 1, node});
+  for (u32 node = size; node < 2 * size; ++node) shape.edges.push_back({node, 2 * size});
+  shape.nodes = 2 * size + 1;
+}
+
 inline void add_diamonds(Shape& shape, u32 size) {
   shape.nodes = 4 * size;
   for (u32 top = 0; top < shape.nodes; top += 4) {
@@ -88,7 +96,7 @@ inline void add_tree(Shape& shape, u32 size) {
   shape.nodes = layer + 1;
 }
 
-// "chain:1000", "wide:8", "diamonds:100", "layered:10000", "tree:16".
+// "chain:1000", "wide:8", "late:100", "diamonds:100", "layered:10000", "tree:16".
 inline Shape shape_of(const std::string& name) {
   const std::size_t colon = name.find(':');
   if (colon == std::string::npos) throw std::runtime_error("a shape is NAME:SIZE, got " + name);
@@ -99,6 +107,8 @@ inline Shape shape_of(const std::string& name) {
     add_chain(shape, size);
   } else if (kind == "wide") {
     add_wide(shape, size);
+  } else if (kind == "late") {
+    add_late(shape, size);
   } else if (kind == "diamonds") {
     add_diamonds(shape, size);
   } else if (kind == "layered") {

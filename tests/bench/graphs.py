@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ["taskflow", "tbb", "openmp"]
 PROGRAMS = {"soma": "graphs", "core": "graphs_core", "taskflow": "graphs_taskflow",
             "tbb": "graphs_tbb", "openmp": "graphs_omp"}
-CHECKED = ["chain:300", "wide:300", "diamonds:60", "layered:3000", "tree:8"]
+CHECKED = ["chain:300", "wide:300", "late:100", "diamonds:60", "layered:3000", "tree:8"]
 GAPS_US = [0, 1000, 20000]
 # Do no harm: bodies in µs, and shapes that take at most tens of milliseconds with them.
 GRID = {
     0: ["chain:10", "chain:1000", "chain:100000", "wide:2", "wide:8", "wide:1000", "wide:100000",
         "diamonds:10000", "layered:100000", "layered:100000 dataflow", "tree:16"],
-    1: ["chain:1000", "wide:2", "wide:8", "wide:1000", "wide:10000", "diamonds:1000",
-        "layered:10000", "layered:10000 dataflow", "tree:12"],
+    1: ["chain:1000", "wide:2", "wide:8", "wide:1000", "wide:10000", "late:3000",
+        "diamonds:1000", "layered:10000", "layered:10000 dataflow", "tree:12"],
     50: ["chain:10", "wide:2", "wide:8", "wide:200", "diamonds:50", "layered:300",
          "layered:300 dataflow", "tree:6"],
 }
@@ -169,13 +169,18 @@ def come_first():
 
 
 def syscalls_of(bench, case):
-    """How many system calls all threads make in the runs between two of getppid."""
+    """System calls in the runs between two of getppid: of the thread that runs, and of others."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as trace:
         bench.output("soma", case.arguments(bench.steps_per_us), trace.name)
         lines = trace.read().splitlines()
     marks = [at for at, line in enumerate(lines) if "getppid(" in line]
-    return [line.split(maxsplit=1)[1].split("(")[0] for line in lines[marks[0] + 1:marks[1]]
-            if "resumed" not in line]
+    caller = lines[marks[0]].split()[0]
+    own, others = [], []
+    for line in lines[marks[0] + 1:marks[1]]:
+        thread, call = line.split(maxsplit=1)
+        if "resumed" not in call:
+            (own if thread == caller else others).append(call.split("(")[0])
+    return own, others
 
 
 # ---- Figures
@@ -217,6 +222,8 @@ def units(shape):
         return size
     if kind == "wide":
         return 2 + math.ceil(size / 2)
+    if kind == "late":
+        return size + math.ceil(size / 2) + 1
     if kind == "diamonds":
         return 3 * size
     if kind == "layered":
@@ -350,7 +357,8 @@ class Report:
             figure = self.of([rounds], lambda ours: ours["allocations"] / ours["runs"])
             yield 15, f"allocations a run: {shape}, {body_us:g} µs", "", figure, 0
             if (shape, body_us) in syscalls:
-                calls = Figure([(len(syscalls[shape, body_us]) / 200, 0)], 1)
+                runs = next(iter(rounds.values()))["runs"]
+                calls = Figure([(len(syscalls[shape, body_us][0]) / runs, 0)], 1)
                 yield 15, f"system calls a run: {shape}, {body_us:g} µs", "", calls, 0
 
     def harm_cells(self):
@@ -469,10 +477,10 @@ def print_all(bench, options, missing, syscalls, wanted):
             if not wanted or str(row[0]) in wanted]
     print()
     print_gates(rows)
-    for (shape, body_us), calls in syscalls.items():
-        if calls:
-            print(f"\n{shape}, {body_us:g} µs calls: "
-                  + ", ".join(f"{name} {calls.count(name)}" for name in sorted(set(calls))))
+    for (shape, body_us), both in syscalls.items():
+        for who, calls in zip(("its caller", "helpers and the ticker"), both):
+            counted = ", ".join(f"{name} {calls.count(name)}" for name in sorted(set(calls)))
+            print(f"\nSystem calls of {shape}, {body_us:g} µs, by {who}: {counted or 'none'}")
     cells = report.harm_cells()
     if cells:
         print_harm(cells, options.worst)

@@ -107,8 +107,8 @@ class Figures(unittest.TestCase):
         self.assertFalse(self.report.beyond_ideal("taskflow", "wide:2", 0))
 
     def test_the_ideal_of_two_threads(self):
-        for shape, bodies in (("chain:7", 7), ("wide:5", 5), ("diamonds:3", 9), ("layered:100", 50),
-                              ("tree:3", 4 + 2 + 1 + 1)):
+        for shape, bodies in (("chain:7", 7), ("wide:5", 5), ("late:4", 7), ("diamonds:3", 9),
+                              ("layered:100", 50), ("tree:3", 4 + 2 + 1 + 1)):
             self.assertEqual(graphs.units(shape), bodies)
 
     def test_numbers_have_three_digits(self):
