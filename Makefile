@@ -257,7 +257,7 @@ build/deps-%: .ci/packages .ci/deps
 	@.ci/deps $* && touch $@
 # One apt at a time, whatever -j says.
 build/deps-check: | build/deps-test
-build/deps-test $(CJSON)/libcjson.a $(VENV)/pyvenv.cfg: | build/deps-build
+build/deps-test build/deps-bench $(CJSON)/libcjson.a $(VENV)/pyvenv.cfg: | build/deps-build
 
 $(VENV)/pyvenv.cfg:
 	$(call quiet,VENV,$(VENV)) python3 -m venv $(VENV)
@@ -296,13 +296,13 @@ CHECK_SCRIPTS := $(call scripts,tidy abi install)
 script_name = $(subst /,.,$(patsubst tests/%,%,$(1:%_test.py=%)))
 build_step = $(MAKE) --no-print-directory -j$(shell nproc)
 TEST_ENV := SOMA_TEST_MODEL=$(MODEL) SOMA_TINY_DIR=$(TINY) SOMA_LIBRARY=$(LIB)/libsoma.so \
-  SOMA_TOOL=$(OUT)/soma PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1
+  SOMA_TOOL=$(OUT)/soma SOMA_BENCH=$(OUT)/bench PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1
 SANITIZER_ENV := $(TEST_ENV) ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-$(CLANG) \
   TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 UBSAN_OPTIONS=print_stacktrace=1
 
 test-stages: $(TINY)/made
 	@$(TEST_ENV) $(PYTHON) tests/run.py \
-	  'build:$(build_step) all units' \
+	  'build:$(build_step) all units $(OUT)/bench/graphs' \
 	  $(foreach unit,$(UNITS),'unit.$(unit)=$(OUT)/tests/$(unit)_test') \
 	  $(foreach script,$(TEST_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
 
@@ -349,6 +349,34 @@ fuzz: deps
 bench: deps-test $(MODEL)
 	$(AGAIN) $(parallel) all
 	@$(PYTHON) tests/bench/peer.py $(OUT)/soma $(MODEL) $(PEER)
+
+# The bench of graph runs: a program for the library, one for its inside, one for each peer that is
+# there. TASKFLOW=DIR names the folder that holds taskflow/.
+GRAPH_BENCH = $(foreach name,graphs graphs_core graphs_omp \
+  $(if $(wildcard /usr/include/oneapi/tbb/flow_graph.h),graphs_tbb) \
+  $(if $(TASKFLOW),graphs_taskflow),$(OUT)/bench/$(name))
+BENCH_CXX = $(COMPILER) $(CPPFLAGS) -Itests $(CXXFLAGS)
+PEER_CXX = $(BENCH_CXX) -O3 -DNDEBUG
+GRAPH_BENCH_HEADERS := tests/bench/graph_bench.hpp tests/bench/graph_shapes.hpp
+
+$(OUT)/bench/graphs: tests/bench/graphs.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/flags | $(LIB)/libsoma.so
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(BENCH_CXX) $< -o $@ -L$(LIB) -lsoma -Wl,-rpath,'$$ORIGIN/../$(TO_LIB)'
+$(OUT)/bench/graphs_core: tests/bench/graphs_core.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/objects.a
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(BENCH_CXX) $(LINK) $(OWN_NEW) $< -o $@ $(OUT)/objects.a $(ARCHIVES)
+$(OUT)/bench/graphs_%: tests/bench/graphs_%.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(PEER_CXX) $(PEER_FLAGS_$*) $< -o $@ $(PEER_LIBRARIES_$*)
+PEER_FLAGS_omp := -fopenmp
+PEER_LIBRARIES_tbb := -ltbb
+PEER_FLAGS_taskflow = -isystem $(TASKFLOW)
+
+# GRAPHS="--rounds 3" are options of the driver (tests/bench/graphs.py), which has all of it built.
+.PHONY: graph-bench bench-graphs
+graph-bench: $(GRAPH_BENCH)
+bench-graphs: deps-build build/deps-bench
+	@python3 tests/bench/graphs.py $(TASKFLOW:%=--taskflow %) $(GRAPHS)
 
 .PHONY: wheel
 wheel: lib
@@ -408,6 +436,7 @@ help:
 	@echo 'make test       all tests; make unit-FOLDER runs one binary ($(UNITS))'
 	@echo 'make check      sanitizers, ABI, installed prefix, tidy, clang-tidy, fuzz smoke'
 	@echo 'make bench      figures of the tool, beside those of a peer with PEER="..."'
+	@echo 'make bench-graphs   runs of graphs beside peers; TASKFLOW=DIR GRAPHS="--rounds 4"'
 	@echo 'make tidy       the rules of src/STYLE.md and all of clang-tidy'
 	@echo 'make fuzz       every fuzz target; FUZZ_SECONDS=$(FUZZ_SECONDS) over all of them'
 	@echo 'make deps       Debian packages (.ci/packages), cJSON (CJSON_DIR= names a source), Python packages'

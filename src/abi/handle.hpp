@@ -130,7 +130,9 @@ class Ref {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~Ref() { release(handle_); }
+  ~Ref() {
+    if (handle_) release(handle_);  // also for speed: most of a call's are empty
+  }
 
   T* get() const { return handle_; }
   T* operator->() const { return handle_; }

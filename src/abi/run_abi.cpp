@@ -16,10 +16,12 @@ struct soma_run final : soma::wall::Object {
   static constexpr soma::wall::Tag kind = soma::wall::Tag::Run;
   soma_run(const soma_plan* of, const soma_ops* code)
       : Object(kind, of->runtime), plan(Ref<soma_plan>::share(of)),
-        ops(Ref<soma_ops>::share(code)) {}
+        ops(Ref<soma_ops>::share(code)),
+        null(make<soma_value>(of->runtime, Value())) {}
 
   const Ref<soma_plan> plan;
   const Ref<soma_ops> ops;
+  const Ref<soma_value> null;       // so that who runs for effects only allocates nothing
   soma_event_fn observe = nullptr;
   UserData observer;
   std::unique_ptr<Run> run;         // looks into all of the above
@@ -64,6 +66,7 @@ void tell(void* user, const Event& event) {
 Result<Ref<soma_value>> finish(soma_run& run) {
   run.is_started = false;
   SOMA_ASSIGN(Value value, run.run->finish());
+  if (value.is_null()) return Ref<soma_value>::share(run.null.get());
   return make<soma_value>(run.runtime, std::move(value));
 }
 

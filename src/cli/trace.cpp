@@ -74,7 +74,8 @@ void Trace::begin_bar(JsonView event, const std::string& path) {
     if (ran != last_.end()) arrows_.push_back({ran->second, bars_.size()});
   }
   open_[path] = bars_.size();
-  bars_.push_back({node, path, static_cast<unsigned>(event.at("thread").number()), last_ns_, -1, ""});
+  const auto thread = static_cast<unsigned>(event.at("thread").number());
+  bars_.push_back({node, path, thread, last_ns_, -1, ""});
 }
 
 bool Trace::write() {
@@ -111,8 +112,8 @@ void Trace::write_bar(const Bar& bar) {
 void Trace::write_arrow(const Arrow& arrow, size_t number) {
   const Bar &from = bars_[arrow.from], &to = bars_[arrow.to];
   std::fprintf(file_.get(),
-               ",\n{\"ph\":\"s\",\"cat\":\"value\",\"name\":\"value\",\"id\":%zu,\"pid\":1,\"tid\":%u,"
-               "\"ts\":%.3f},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"value\",\"name\":\"value\","
+               ",\n{\"ph\":\"s\",\"cat\":\"value\",\"name\":\"value\",\"id\":%zu,\"pid\":1,"
+               "\"tid\":%u,\"ts\":%.3f},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"value\",\"name\":\"value\","
                "\"id\":%zu,\"pid\":1,\"tid\":%u,\"ts\":%.3f}",
                number, from.thread, micros(from.end_ns), number, to.thread, micros(to.begin_ns));
 }

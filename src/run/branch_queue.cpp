@@ -55,8 +55,14 @@ void BranchSet::remove_from(u32 branch) {
 BranchOrder::BranchOrder(const Plan& plan, u32 item) {
   plan.each_child(item, [this](u32 child) { items.push_back(child); });
   items.push_back(plan.items[item].end);
-  if (plan.items[item].variant != Variant::Dataflow) return;
-  after = &plan.dataflows[plan.items[item].detail];
+  waits_for.assign(size(), 0);
+  const bool is_dataflow = plan.items[item].variant == Variant::Dataflow;
+  if (is_dataflow) after = &plan.dataflows[plan.items[item].detail];
+  for (u32 branch = 0; branch < size(); ++branch) {
+    if (after) waits_for[branch] = static_cast<u32>((*after)[branch].size());
+    if (waits_for[branch] == 0) first_ready.push_back(branch);
+  }
+  if (!after) return;
   first_follower.assign(size_t{size()} + 1, 0);
   for (const std::vector<u32>& all : *after) {
     for (const u32 before : all) ++first_follower[before + 1];
@@ -75,20 +81,28 @@ u32 BranchOrder::number_of(u32 item) const {
 
 // ---- The queue
 
-// What lies before the first branch is done.
+// What lies before the first branch is done. Most queues begin with their wave: what that is like
+// was found out once, as the threads that are to help wait meanwhile, and not for long.
 void BranchQueue::begin(const BranchOrder& order, const Terms& terms) {
   order_ = &order;
   terms_ = terms;
-  waits_for_.assign(order.size(), 0);
+  waits_for_ = order.waits_for;
   for (BranchSet* set : {&pinned_, &waiting_, &others_}) set->reset(order.size());
   pinned_waiting_ = promised_ = 0;
   unfinished_ = terms.end - terms.first;
-  for (u32 branch = terms.first; branch < terms.end; ++branch) {
-    if (order.after) {
-      for (const u32 before : (*order.after)[branch]) waits_for_[branch] += before >= terms.first;
-    }
+  const auto begin = [this, &terms](u32 branch) {
     const bool has_begun = terms.is_begun && branch == terms.first;
     if (waits_for_[branch] == 0 && !has_begun) make_ready(branch);
+  };
+  if (terms.first == 0 && terms.end == order.size()) {
+    for (const u32 branch : order.first_ready) begin(branch);
+    return;
+  }
+  for (u32 branch = terms.first; branch < terms.end; ++branch) {
+    if (order.after) {
+      for (const u32 before : (*order.after)[branch]) waits_for_[branch] -= before < terms.first;
+    }
+    begin(branch);
   }
 }
 

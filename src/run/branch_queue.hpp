@@ -39,6 +39,8 @@ struct BranchOrder {
   std::vector<u32> items;         // where each begins; one more
   const std::vector<std::vector<u32>>* after = nullptr;  // nullptr: all may begin at once
   std::vector<u32> first_follower, followers;
+  std::vector<u32> waits_for;     // by branch: after how many others it comes
+  std::vector<u32> first_ready;   // those after none
 };
 
 // Guarded by its wave's mutex.

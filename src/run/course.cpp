@@ -6,10 +6,10 @@
 //
 // Idea. A plan's table holds the nodes in the order in which one thread runs them, so all that such
 // a thread needs to know is where it can't simply go on to the next node: at loops, whose bodies
-// repeat, at branches and steps, whose arms and hand-offs are passed over. Between two such stops lies a stretch, a
-// plain range of nodes. A wave is a stop only if it is known to be worth sharing at once; all
-// others are walked through as if they were sequences (expose.cpp says how they are shared in spite
-// of that).
+// repeat, and at branches and steps, whose arms and hand-offs are passed over. Between two such
+// stops lies a stretch, a plain range of nodes. A wave is a stop only if it is known to be worth
+// sharing at once; all others are walked through as if they were sequences (expose.cpp says how
+// they are shared in spite of that).
 //
 // Why it is right. The nodes of a subtree are neighbours, so a body or an arm is a range, and
 // whatever lies in it has its stops in a range as well: who jumps over the one jumps over the
@@ -92,7 +92,8 @@ void Course::stop_at_waves(std::span<const WorthyWave> waves) {
     stops_.push_back({constructs_[c].begin, constructs_[c].item, c, 0, 0});
   }
   for (const WorthyWave& wave : waves) {
-    stops_.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min});
+    stops_.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min,
+                      wave.gain_ns});
   }
   std::ranges::sort(stops_, {}, &Stop::item);
   stops_.push_back({no_node, static_cast<u32>(plan_.items.size()), whole, 0, 0});

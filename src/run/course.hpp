@@ -29,12 +29,14 @@ struct Stop {
   u32 construct = 0;            // Course::whole: a wave
   u32 next = 0;                 // the first stop behind all that lie in it
   u32 nodes_min = 1;            // of a share of the wave
+  i64 gain_ns = 0;              // by sharing the wave once
 };
 
 // A wave that is shared as soon as a walk comes to it.
 struct WorthyWave {
   u32 item = 0;
   u32 nodes_min = 1;            // of a share, so that taking it costs little beside it
+  i64 gain_ns = 0;              // each time
 };
 
 class Course {

@@ -23,6 +23,11 @@
 
 namespace soma {
 
+namespace {
+constexpr i64 pays_ns = 200'000;         // what is gained by threads that have to be woken
+constexpr i64 soon_ns = 100'000;         // as long as it takes them to come
+}  // namespace
+
 Crew::Crew(RunState& run, Pool* pool, LaunchMode launch, i32 threads)
     : run_(run),
       pool_(pool),
@@ -53,22 +58,44 @@ void Crew::begin(Strand& caller, bool alone) {
   lost_memory_.store(false, std::memory_order_relaxed);
   if (is_alone_) return;
   coming_ = 0;
-  begun_.fetch_add(1, std::memory_order_relaxed);
+  begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   pool_->open(job_);
   is_open_ = true;
   if (launch_ == LaunchMode::Always || threads_ == 1) return;
   worth_.begin_run();
-  if (worth_.gain_ns() > 0 && pool_->awake() == 0) invite();
+  has_decided_ = false;
+  if (worth_.gain_ns() > 0 && worth_.lead_ns() < soon_ns) invite();
 }
 
 // Waking threads costs the caller some thirty microseconds and they come a hundred later: that pays
-// if a run is long, or if many come one right after the other and the threads stay awake.
+// if a run is long, or if many come one right after the other and the threads stay awake. But for
+// who has nothing to do that is not for long: so they are woken as the run begins if its first
+// shared wave begins soon, otherwise as that one does.
 void Crew::invite() {
-  constexpr i64 pays_ns = 200'000, right_after_ns = 100'000;
-  if (ended_ns_ == 0 || now_ns() - ended_ns_ > right_after_ns) missed_ns_ = 0;
+  constexpr i64 right_after_ns = 100'000;
+  has_decided_ = true;
+  if (pool_->awake() > 0) return;
+  const i64 now = now_ns();
+  if (ended_ns_ == 0 || now - ended_ns_ > right_after_ns) missed_ns_ = 0;
   missed_ns_ += worth_.gain_ns();
   if (missed_ns_ < pays_ns) return;
   missed_ns_ = 0;
+  invited_ns_ = now;
+  pool_->invite(threads_ - 1);
+}
+
+// Once more, if a long part that nobody could help with has sent them to sleep again.
+void Crew::invite_to(const Stop& wave) {
+  constexpr i64 on_their_way_ns = 300'000;
+  if (is_alone_ || wave.gain_ns == 0) return;
+  if (!has_decided_) {
+    invite();
+    return;
+  }
+  if (wave.gain_ns < pays_ns || pool_->awake() > 0) return;
+  const i64 now = now_ns();
+  if (now - invited_ns_ < on_their_way_ns) return;
+  invited_ns_ = now;
   pool_->invite(threads_ - 1);
 }
 

@@ -41,6 +41,8 @@ class Crew {
   bool waits(u32 item) const { return !traits_.empty() && (traits_[item] & has_waits) != 0; }
   // Whether a strand in it may park: there is a step.
   bool awaits(u32 item) const { return !traits_.empty() && (traits_[item] & has_steps) != 0; }
+  // As a walk comes to a wave that is worth sharing.
+  void invite_to(const Stop& wave);
   // Opens a wave, and closes it once nobody is inside.
   Wave* open(Wave::Terms terms);
   void close(Wave* wave);
@@ -117,6 +119,8 @@ class Crew {
   Worth worth_;
   i64 ended_ns_ = 0;               // the last run, if it would have gained by help
   i64 missed_ns_ = 0;              // by runs that had no help, one right after the other
+  bool has_decided_ = false;       // whether threads are woken for this run as a whole
+  i64 invited_ns_ = 0;             // when they were
 
   std::mutex mutex_;               // guards:
   std::vector<std::unique_ptr<Wave>> waves_;

@@ -4,11 +4,14 @@
 namespace soma {
 
 Effect* Effect::make(EffectRequest request, std::string key, bool is_retry, Listener listener) {
-  return new Effect(std::move(request), std::move(key), is_retry, listener);
+  std::unique_ptr<Effect> made(
+      new Effect(std::move(request), std::move(key), is_retry, listener));
+  return made.release();  // to whoever holds the first reference
 }
 
 void Effect::release() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::unique_ptr<Effect> last(this);
 }
 
 bool Effect::complete(Value result) { return end(std::nullopt, std::move(result)); }

@@ -13,8 +13,8 @@ struct EffectRequest {
   Value payload;
 };
 
-// An effect that is being performed. It belongs to the run that asked for it and to whoever performs
-// it: the run may end first, and then nobody hears what came of it.
+// An effect that is being performed. It belongs to the run that asked for it and to whoever
+// performs it: the run may end first, and then nobody hears what came of it.
 class Effect {
  public:
   // Told once what came of it, on whatever thread that is.

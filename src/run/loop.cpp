@@ -83,9 +83,9 @@ Strand::Next Strand::finish_pass() {
     return Next::Go;
   }
   if (rule.carry != no_node) {
-    values.slot(loop.node) = std::move(feed);
+    values.slot_to_set(loop.node) = std::move(feed);
   } else if (rule.signal != no_node) {
-    values.slot(loop.node) = values.slot(rule.signal);
+    values.slot_to_set(loop.node) = values.slot(rule.signal);
   }
   feed = Value();
   --loops_;

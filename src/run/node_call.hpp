@@ -25,7 +25,7 @@ class NodeCall {
   // The same to keep. If nobody else will read it, the caller is its sole owner and may change it
   // in place. Once; input() is null afterwards.
   Value take_input();
-  Value& output() { return values_.slot(index()); }
+  Value& output() { return values_.slot_to_set(index()); }
 
   // Whether to go on: cancelled, the deadline, or a branch declared before this one has failed. For
   // code that takes long; between nodes the run asks by itself.

@@ -28,7 +28,9 @@ Status Ops::add(NodeOp op) {
     return fail(Reason::argument_range, "an op's name is text in UTF-8 and not empty, got {}",
                 quoted(op.name));
   }
-  if (!op.forward && !op.poll) return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
+  if (!op.forward && !op.poll) {
+    return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
+  }
   const auto at = std::ranges::lower_bound(ops_, key_of(op), {}, key_of);
   if (at != ops_.end() && key_of(*at) == key_of(op)) {
     return fail(Reason::ops_duplicate, "op {} of version {} is registered already",

@@ -87,7 +87,7 @@ Status Run::start(Value input, const Cancel* cancel) {
   }
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
-  state.run.done = 0;
+  state.run.done.store(0, std::memory_order_relaxed);
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
   state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
                      false);

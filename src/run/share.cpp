@@ -37,6 +37,7 @@ Strand::Next Strand::enter_wave(const Stop& stop) {
   frames_.push_back(frame);
   Status summoned = run_.crew.share(*frame.wave, true);
   if (!summoned.ok()) return fail_at(frame.region.begin, std::move(summoned).error());
+  if (is_caller_) run_.crew.invite_to(stop);
   return Next::Go;
 }
 

@@ -13,8 +13,9 @@ namespace {
 Error undeclared(std::string_view target, std::span<const std::string> targets) {
   std::string list;
   for (const std::string& one : targets) list += (list.empty() ? "" : ", ") + quoted(one);
-  return fail(Reason::step_undeclared_handoff, "it hands over to {}, which is none of its hand-offs ({})",
-              quoted(target), list.empty() ? "it has none" : list);
+  return fail(Reason::step_undeclared_handoff,
+              "it hands over to {}, which is none of its hand-offs ({})", quoted(target),
+              list.empty() ? "it has none" : list);
 }
 
 }  // namespace

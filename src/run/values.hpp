@@ -1,6 +1,8 @@
 // The values of a run: one slot for each node, and what constructs hand to their regions.
 #pragma once
 
+#include <atomic>
+
 #include "run/course.hpp"
 
 namespace soma {
@@ -12,7 +14,8 @@ class Values {
  public:
   Values(const Plan& plan, const Course& course);
 
-  Value& slot(u32 node) { return slots_[node]; }
+  const Value& slot(u32 node) const { return slots_[node]; }
+  Value& slot_to_set(u32 node);   // by any thread, as long as it is the only one at this node
   bool is_present(u32 node) const { return present_[node] != 0; }
   void set_present(u32 begin, u32 end, bool is_present);
   // Forgets the values of nodes [begin, end); all of them, and what was handed to constructs.
@@ -51,10 +54,20 @@ class Values {
   Value collect(u32 node) const;
 
   const Plan& plan_;
+  static constexpr u32 block_nodes = 256;  // what a note of slots that were set is for
+
   std::vector<Value> slots_;
+  std::vector<std::atomic<u8>> was_set_;   // by block
   std::vector<u8> present_;
   std::vector<Value> feeds_;
   std::vector<Reading> readings_;
 };
+
+// Most find the note made already, and do not take its cache line away from others.
+inline Value& Values::slot_to_set(u32 node) {
+  std::atomic<u8>& was_set = was_set_[node / block_nodes];
+  if (was_set.load(std::memory_order_relaxed) == 0) was_set.store(1, std::memory_order_relaxed);
+  return slots_[node];
+}
 
 }  // namespace soma

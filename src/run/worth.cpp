@@ -119,7 +119,9 @@ std::vector<WorthyWave> Worth::choose(std::span<const u64> passes, u32 threads) 
     const double gain = all - std::max(longest, even) - (is_queued ? branches * queued_ns : 0);
     if (gain / once < gain_min_ns) continue;
     const double node_ns = all / once / (nodes.end - nodes.begin);
-    waves.push_back({item, static_cast<u32>(std::clamp(share_min_ns / node_ns, 1.0, 1e9))});
+    if (waves.empty()) lead_ns_ = static_cast<i64>(before_ns_[nodes.begin]);
+    waves.push_back({item, static_cast<u32>(std::clamp(share_min_ns / node_ns, 1.0, 1e9)),
+                     static_cast<i64>(gain / once)});
     if (item >= shared_behind) gained_ns += gain;
     shared_behind = std::max(shared_behind, plan_.items[item].end);
     if (longest < even / 2) looked_behind = plan_.items[item].end;

@@ -21,6 +21,8 @@ class Worth {
 
   // How much sooner a run ends with all its threads awake, as far as is known.
   i64 gain_ns() const { return gain_ns_; }
+  // How long a run takes until it comes to the first wave that is shared.
+  i64 lead_ns() const { return lead_ns_; }
   // Known to be too small to be opened in the middle.
   bool is_small(u32 item) const { return !is_small_.empty() && is_small_[item]; }
   bool all_small() const { return all_small_; }
@@ -39,7 +41,7 @@ class Worth {
   bool is_measuring_ = false;
   u64 runs_ = 0;
   i64 clock_ns_ = 0;                 // what measuring adds to a node
-  i64 gain_ns_ = 0;
+  i64 gain_ns_ = 0, lead_ns_ = 0;
 };
 
 }  // namespace soma

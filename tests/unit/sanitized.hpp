@@ -1,5 +1,5 @@
-// Whether these tests run under a sanitizer that costs tenfold in time and memory: sizes and numbers
-// of rounds, which are no question of a sanitizer's, may be smaller there.
+// Whether these tests run under a sanitizer that costs tenfold in time and memory: sizes and
+// numbers of rounds, which are no question of a sanitizer's, may be smaller there.
 #pragma once
 
 namespace soma::fixture {

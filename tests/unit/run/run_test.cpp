@@ -164,6 +164,54 @@ TEST_CASE("an arm not taken in this pass shows nothing of an older one") {
                {"from":"join","to":"end"}])", "0") == "2");
 }
 
+TEST_CASE("a node that sets nothing yields null, whatever it set before") {
+  // More nodes than share a note of what was set; those in the loop begin and end amid notes.
+  constexpr u32 beside = 700;
+  std::string nodes = R"({"id":"loop","kind":"loop","max_iterations":2,"until":"exhaust",)"
+                      R"("carry_from":"last"})";
+  std::string edges;
+  for (u32 node = 0; node < beside; ++node) {
+    nodes += text(R"(,{{"id":"once{}","op":"once"}},{{"id":"often{}","op":"often"}})", node, node);
+    edges += text(R"({{"from":"loop","to":"once{}","kind":"control"}},)"
+                  R"({{"from":"once{}","to":"last"}},)", node, node);
+  }
+  nodes += R"(,{"id":"last","op":"given"})";
+  edges.pop_back();
+  // In the first pass of the first execution, and never again.
+  std::atomic<u32> left{beside};
+  auto once = [&left](NodeCall& call) -> Status {
+    u32 more = left.load();
+    while (more > 0 && !left.compare_exchange_weak(more, more - 1)) {
+    }
+    if (more > 0) call.output() = Value::integer(1);
+    return {};
+  };
+  auto often = [](NodeCall& call) -> Status {
+    if (!call.input().is_null()) call.output() = call.input();
+    return {};
+  };
+  auto given = [](NodeCall& call) -> Status {
+    i64 count = 0;
+    for (const Member& member : call.input().map()) count += member.value.is_null() ? 0 : 1;
+    call.output() = Value::integer(count);
+    return {};
+  };
+  fixture::TestOps ops;
+  ops.function("once", once).function("often", often).function("given", given);
+  const Plan plan =
+      fixture::compiled(text(R"("nodes":[{}],"edges":[{}])", nodes, edges)).value();
+  const std::unique_ptr<Run> run = Run::create(plan, ops, {}).value();
+  for (const i64 input : {7, 0, 8}) {
+    CHECK(run->start(input == 0 ? Value() : Value::integer(input), nullptr).ok());
+    const Value value = run->finish().value();
+    CHECK(value.find("loop")->integer() == 0);
+    for (const u32 node : {0u, 255u, 256u, beside - 1}) {
+      const Value& often_set = *value.find(text("often{}", node));
+      CHECK((input == 0 ? often_set.is_null() : often_set.integer() == input));
+    }
+  }
+}
+
 TEST_CASE("a failure says which node, where, and what its code said") {
   const auto failing = [](std::string_view nodes_and_edges) {
     const fixture::TestOps ops;
