@@ -113,8 +113,8 @@ void Trace::write_arrow(const Arrow& arrow, size_t number) {
   const Bar &from = bars_[arrow.from], &to = bars_[arrow.to];
   std::fprintf(file_.get(),
                ",\n{\"ph\":\"s\",\"cat\":\"value\",\"name\":\"value\",\"id\":%zu,\"pid\":1,"
-               "\"tid\":%u,\"ts\":%.3f},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"value\",\"name\":\"value\","
-               "\"id\":%zu,\"pid\":1,\"tid\":%u,\"ts\":%.3f}",
+               "\"tid\":%u,\"ts\":%.3f},\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"value\","
+               "\"name\":\"value\",\"id\":%zu,\"pid\":1,\"tid\":%u,\"ts\":%.3f}",
                number, from.thread, micros(from.end_ns), number, to.thread, micros(to.begin_ns));
 }
 

@@ -53,7 +53,7 @@ Strand::Next Strand::leave_step(const Stop& stop, u32 chosen) {
   const Construct& step = course().constructs()[stop.construct];
   Value value = step_->take_value();
   step_.reset();
-  run_.values.slot(step.node) = value;
+  run_.values.slot_to_set(step.node) = value;
   run_.values.set_present(step.begin + 1, step.end, false);
   settle(1);
   tell(Event::Kind::NodeFinished, step.node);
