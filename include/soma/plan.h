@@ -50,7 +50,9 @@ soma_plan_document(const soma_plan* plan, soma_blob** out, soma_error** error) S
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_facts(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
-/* The plan to look at: `format` is "tree" (one item a line), "mermaid" or "dot".
+/* The plan to look at: `format` is "tree" (one item a line), "mermaid", "dot", "svg" (a picture) or
+ * "html" (a page with the picture and what is known of each node). The last two are whole by
+ * themselves; of a very large or deep plan they show a part, and say how much is left out.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_show(const soma_plan* plan, const char* format, size_t format_length, soma_blob** out,

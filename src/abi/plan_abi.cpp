@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "compiler/compile.hpp"
 #include "plan/diff.hpp"
+#include "plan/picture.hpp"
 #include "run/builtins.hpp"
 
 using namespace soma;
@@ -93,7 +94,10 @@ soma_code soma_plan_show(const soma_plan* plan, const char* format, size_t forma
     if (name == "tree") return make_blob(plan->runtime, plan->plan.display());
     if (name == "mermaid") return make_blob(plan->runtime, plan->plan.mermaid());
     if (name == "dot") return make_blob(plan->runtime, plan->plan.dot());
-    return fail(Reason::argument_range, "format is tree, mermaid or dot, got {}", quoted(name));
+    if (name == "svg") return make_blob(plan->runtime, plan_svg(plan->plan));
+    if (name == "html") return make_blob(plan->runtime, plan_html(plan->plan));
+    return fail(Reason::argument_range, "format is tree, mermaid, dot, svg or html, got {}",
+                quoted(name));
   });
 }
 

@@ -274,6 +274,8 @@ class Plans(Shared):
                                     "    Execute(count)\n    Execute(longest)\n")
         self.assertIn("flowchart", plan.show("mermaid"))
         self.assertIn("digraph", plan.show("dot"))
+        self.assertTrue(plan._repr_svg_().startswith("<svg "))
+        self.assertIn("</svg>", plan.show("html"))
         self.assertEqual(plan.facts["nodes"], 3)
         self.assertEqual(plan.facts["graph"], graph.facts["digest"])
         self.assertEqual([each["code"] for each in plan.diagnostics], ["graph.several_leaves"])

@@ -225,11 +225,15 @@ class Plan(Handle):
         return facts(lib.soma_plan_diagnostics, self._raw)["diagnostics"]
 
     def show(self, format: str = "tree") -> str:
-        """To look at: as "tree", "mermaid" or "dot"."""
+        """To look at: as "tree", "mermaid", "dot", "svg" or "html" (a page of its own)."""
         return blob(lib.soma_plan_show, self._raw, *utf8(format)).decode()
 
     def __str__(self) -> str:
         return self.show()
+
+    def _repr_svg_(self) -> str:
+        """How notebooks show it."""
+        return self.show("svg")
 
     def diff(self, after: "Plan") -> dict[str, Any]:
         """What became of this plan in `after`: "plan", "removed", "added", "moved", "changed"."""
