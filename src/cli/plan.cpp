@@ -1,5 +1,6 @@
 // soma plan: compiles a graph document and shows the plan.
 #include <errno.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,11 @@ std::string shown(const Plan& plan, const std::string& format) {
       return soma_plan_document(plan, out, error);
     }) + "\n";
   }
+  if (format == "binary") {
+    return blob_text([&](soma_blob** out, soma_error** error) {
+      return soma_plan_binary(plan, out, error);
+    });
+  }
   return blob_text([&](soma_blob** out, soma_error** error) {
     return soma_plan_show(plan, format.data(), format.size(), out, error);
   });
@@ -40,6 +46,9 @@ void write_file(const std::string& path, const std::string& content) {
 }
 
 void show(const PlanVerb& verb) {
+  if (verb.format == "binary" && verb.output.empty() && isatty(STDOUT_FILENO) != 0) {
+    throw CLI::ValidationError("--format", "binary is no text for a terminal: say -o FILE");
+  }
   const Runtime runtime = make_plain_runtime();
   const Plan plan = plan_of(read_document(runtime, verb.file), verb.compile,
                             verb.explain ? Say::Full : Say::Lines);
@@ -61,9 +70,9 @@ void add_plan(CLI::App& app) {
   add_compile_flags(*sub, verb->compile, true);
   CLI::Option* format =
       sub->add_option("--format", verb->format,
-                      "tree, json (the document), mermaid, dot, svg or html (a page that needs "
-                      "nothing else)")
-          ->check(CLI::IsMember({"tree", "json", "mermaid", "dot", "svg", "html"}));
+                      "tree, json (the document), binary (the same, compressed), mermaid, dot, svg "
+                      "or html (a page that needs nothing else)")
+          ->check(CLI::IsMember({"tree", "json", "binary", "mermaid", "dot", "svg", "html"}));
   sub->add_option("-o,--output", verb->output, "a file to write it to, instead of stdout");
   sub->add_flag("--explain", verb->explain,
                 "with all hints, nodes and edges of what the compiler says on stderr");

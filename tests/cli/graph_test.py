@@ -269,6 +269,40 @@ class Pictures(Shared):
         self.assertEqual((ROOT / REVIEW).with_suffix(".svg").read_text("utf-8"), made)
 
 
+class BinaryForm(Shared):
+    def binary(self, document=LOOP):
+        path = self.folder / "plan.bin"
+        self.done("plan", self.file(document), "--format", "binary", "-o", path)
+        return path
+
+    def test_all_that_reads_plans_reads_it(self):
+        path = self.binary()
+        self.assertEqual(self.done("run", path, "--input", "-", text="0").stdout, "8\n")
+        for verb in (["plan"], ["plan", "--json"], ["explain", "--stage=plan"]):
+            self.assertEqual(self.done(verb[0], path, *verb[1:]).stdout,
+                             self.done(verb[0], self.folder / "graph.json", *verb[1:]).stdout)
+        self.assertEqual(self.done("diff", path, self.folder / "graph.json").stdout, "")
+        again = subprocess.run([TOOL, "plan", path, "--format", "binary"], capture_output=True,
+                               check=True, timeout=LIMIT_S)
+        self.assertEqual(again.stdout, path.read_bytes())
+
+    def test_damage_is_an_error_that_says_so(self):
+        whole = self.binary().read_bytes()
+        for damaged, code in ((whole[:-1], "document.corrupt"), (whole[:20], "document.corrupt"),
+                              (whole + b"x", "document.corrupt"),
+                              (whole[:50] + b"?" + whole[51:], "document.corrupt"),
+                              (whole[:8] + b"\x07" + whole[9:], "document.version"),
+                              (whole[:6], "document.")):
+            path = self.folder / "damaged.bin"
+            path.write_bytes(damaged)
+            for verb in (["plan", path], ["run", path], ["diff", path, path]):
+                with self.subTest(code=code, size=len(damaged), verb=verb[0]):
+                    said = self.fails(1, *verb)
+                    self.assertIn("damaged.bin: ", said)
+                    if len(damaged) > 8:
+                        self.assertIn(f"[{code}", said)
+
+
 class Documents(Shared):
     def test_what_is_not_a_strict_document_is_refused(self):
         good = json.dumps(CHAIN)
@@ -500,6 +534,36 @@ class Explain(Shared):
                       ["explain", path, "--rows", "2"], ["explain", MODEL, "--stage=plan"],
                       ["explain", MODEL, "--json"], ["explain", MODEL, "--chunk", "2"]):
             self.fails(2, *wrong)
+
+
+class Cost(Shared):
+    GRAPH = graph([node("a", "identity", cost_us=5), node("b", "identity", cost_us=10),
+                   node("c", "add", config={"value": 1})], "a>b", "a>c")
+
+    def test_what_nodes_declare_and_what_was_measured(self):
+        path = self.file(self.GRAPH)
+        self.assertEqual(self.done("explain", path, "--stage=cost").stdout,
+                         "total          at least 15 us with as many threads as it can use\n"
+                         "critical path  at least 15 us\nwork           at least 15 us\n"
+                         "unknown        c\n")
+        times = self.file({"nodes": {"c": 20}}, "times.json")
+        self.assertEqual(self.done("explain", path, "--stage=cost", "--measured", times,
+                                   "--threads", "1").stdout,
+                         "total          35 us with 1 thread\n"
+                         "critical path  25 us\nwork           35 us\n")
+        found = json.loads(self.done("explain", path, "--stage=cost", "--json").stdout)
+        self.assertEqual(found, {"total_us": None, "known_us": 15, "critical_path_us": 15,
+                                 "work_us": 15, "threads": 0, "unknown": ["c"]})
+
+    def test_what_it_can_not_read(self):
+        path, wrong = self.file(self.GRAPH), self.file({"nodes": {"c": -1}}, "times.json")
+        cost = ["explain", path, "--stage=cost"]
+        self.assertIn("[document.type]", self.fails(1, *cost, "--measured", wrong))
+        self.assertIn("[file.not_found]", self.fails(1, *cost, "--measured",
+                                                       self.folder / "none.json"))
+        self.fails(2, *cost, "--threads", "few")
+        self.fails(2, "explain", MODEL, "--measured", wrong)
+        self.fails(2, "explain", MODEL, "--stage=cost")
 
 
 class Terminals(Shared):
