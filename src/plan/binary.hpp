@@ -1,4 +1,4 @@
-// The binary form of plan documents (binary.md): the same content, a tenth of the size, and with a
+// The binary form of plan documents (binary.md): the same content, much smaller, and with a
 // checksum.
 #pragma once
 
