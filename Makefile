@@ -85,7 +85,7 @@ CLI_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g1)
 TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1,-O0) -g1
 
 # Third-party archives go inside and stay hidden; only what is referenced is taken from them.
-ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a, \
+ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a libzstd.a, \
                 $(shell $(COMPILER) -print-file-name=$(name) 2>/dev/null)) $(CJSON)/libcjson.a
 MAP := $(wildcard lib/soma.map)
 # In a program with the library's objects inside, all of C++'s library must use their operator new

@@ -276,14 +276,20 @@ class plan : public detail::handle<soma_plan, soma_plan_retain, soma_plan_releas
  public:
   explicit plan(const graph& of, const options& settings = {})
       : plan(of.owner(), made(soma_plan_compile, of.get(), settings.get())) {}
-  static plan parse(const runtime& owner, std::string_view json) {
-    return {owner, made(soma_plan_parse, owner.get(), json.data(), json.size())};
+  // From a plan document, as JSON or in its binary form.
+  static plan parse(const runtime& owner, std::string_view document) {
+    return {owner, made(soma_plan_parse, owner.get(), document.data(), document.size())};
   }
+  std::string binary() const { return detail::text(soma_plan_binary, get()); }
   std::string document() const { return detail::text(soma_plan_document, get()); }
   std::string facts() const { return detail::text(soma_plan_facts, get()); }
   std::string diagnostics() const { return detail::text(soma_plan_diagnostics, get()); }
   std::string show(std::string_view format = "tree") const {
     return detail::text(soma_plan_show, get(), format.data(), format.size());
+  }
+  // `measured`: JSON of microseconds, or nothing.
+  std::string estimate(std::string_view measured = {}, uint64_t threads = 0) const {
+    return detail::text(soma_plan_estimate, get(), measured.data(), measured.size(), threads);
   }
   std::string diff(const plan& after) const {
     return detail::text(soma_plan_diff, get(), after.get());

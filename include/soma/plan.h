@@ -32,17 +32,24 @@ soma_plan_compile(const soma_graph* graph, const soma_options* options, soma_pla
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_diagnostics(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
-/* From a plan document. The document's problems come all at once, each with its place: as in
- * soma_graph_parse; what no plan can be is "document.type".
+/* From a plan document, as JSON or in its binary form, which begins as no JSON does. The document's
+ * problems come all at once, each with its place: as in soma_graph_parse; what no plan can be is
+ * "document.type". A binary form that is cut off or has changed is "document.corrupt".
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_plan_parse(const soma_runtime* runtime, const char* json, size_t json_length, soma_plan** out,
-                soma_error** error) SOMA_NOEXCEPT;
+soma_plan_parse(const soma_runtime* runtime, const char* document, size_t document_length,
+                soma_plan** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* The plan as a document: canonical, so equal plans give equal bytes.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_document(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* The document in its binary form: much smaller, with a checksum. Of equal plans, two libraries may
+ * make different bytes.
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_binary(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* JSON: "digest" (BLAKE2b-256 of the document), "graph" (that of the graph), "mode", "nodes",
  * "items" (counts).
@@ -50,11 +57,24 @@ soma_plan_document(const soma_plan* plan, soma_blob** out, soma_error** error) S
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_facts(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
-/* The plan to look at: `format` is "tree" (one item a line), "mermaid" or "dot".
+/* The plan to look at: `format` is "tree" (one item a line), "mermaid", "dot", "svg" (a picture) or
+ * "html" (a page with the picture and what is known of each node). The last two are whole by
+ * themselves; of a very large or deep plan they show a part, and say how much is left out.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_show(const soma_plan* plan, const char* format, size_t format_length, soma_blob** out,
                soma_error** error) SOMA_NOEXCEPT;
+
+/* How long the plan takes with `threads` threads (0: as many as it can use), without running it:
+ * from what its nodes declare as "cost_us", else from `measured`, a JSON object of microseconds by
+ * id of a node in "nodes", and by name of an op in "ops"; empty if nothing was measured. As JSON:
+ * "total_us", null unless all is known; "known_us", what the known part of it takes, and so a lower
+ * bound; "critical_path_us", with a thread for everything; "work_us", of all threads together;
+ * "threads"; "unknown", the ids of nodes without a time and of loops without a bound.
+ * @since 1.0  @own out  @threads any  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_plan_estimate(const soma_plan* plan, const char* measured, size_t measured_length,
+                   uint64_t threads, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* What became of `before` in `after`, as JSON: "added", "removed", "moved", "changed".
  * @since 1.0  @own out  @threads any  @blocks no  @null error */

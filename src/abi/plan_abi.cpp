@@ -8,7 +8,10 @@
 #include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "compiler/compile.hpp"
+#include "compiler/measured.hpp"
+#include "plan/binary.hpp"
 #include "plan/diff.hpp"
+#include "plan/picture.hpp"
 #include "run/builtins.hpp"
 
 using namespace soma;
@@ -65,12 +68,26 @@ soma_code soma_plan_diagnostics(const soma_plan* plan, soma_blob** out,
   });
 }
 
-soma_code soma_plan_parse(const soma_runtime* runtime, const char* json, size_t json_length,
-                          soma_plan** out, soma_error** error) noexcept {
+// What is no text in UTF-8 may be the binary form, which says how long it is.
+soma_code soma_plan_parse(const soma_runtime* runtime, const char* document,
+                          size_t document_length, soma_plan** out, soma_error** error) noexcept {
   return produce(runtime, out, error, [&]() -> Result<Ref<soma_plan>> {
-    SOMA_ASSIGN(const std::string_view text, text_argument("json", json, json_length));
-    SOMA_ASSIGN(Plan plan, Plan::parse(text));
+    SOMA_TRY(check_array("document", document, document_length == SOMA_NUL ? 0 : document_length,
+                         sizeof *document));
+    std::string_view bytes;
+    if (document && document_length != SOMA_NUL) bytes = {document, document_length};
+    if (!is_plan_binary(bytes)) {
+      SOMA_ASSIGN(bytes, text_argument("document", document, document_length));
+    }
+    SOMA_ASSIGN(Plan plan, parse_plan(bytes));
     return make<soma_plan>(runtime, std::move(plan), Diagnostics());
+  });
+}
+
+soma_code soma_plan_binary(const soma_plan* plan, soma_blob** out, soma_error** error) noexcept {
+  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_ASSIGN(std::string bytes, plan_binary(plan->plan));
+    return make_blob(plan->runtime, std::move(bytes));
   });
 }
 
@@ -93,7 +110,21 @@ soma_code soma_plan_show(const soma_plan* plan, const char* format, size_t forma
     if (name == "tree") return make_blob(plan->runtime, plan->plan.display());
     if (name == "mermaid") return make_blob(plan->runtime, plan->plan.mermaid());
     if (name == "dot") return make_blob(plan->runtime, plan->plan.dot());
-    return fail(Reason::argument_range, "format is tree, mermaid or dot, got {}", quoted(name));
+    if (name == "svg") return make_blob(plan->runtime, plan_svg(plan->plan));
+    if (name == "html") return make_blob(plan->runtime, plan_html(plan->plan));
+    return fail(Reason::argument_range, "format is tree, mermaid, dot, svg or html, got {}",
+                quoted(name));
+  });
+}
+
+soma_code soma_plan_estimate(const soma_plan* plan, const char* measured, size_t measured_length,
+                             uint64_t threads, soma_blob** out, soma_error** error) noexcept {
+  return produce(plan, out, error, [&]() -> Result<Ref<soma_blob>> {
+    SOMA_ASSIGN(const std::string_view text,
+                text_argument("measured", measured, measured_length));
+    SOMA_ASSIGN(const std::vector<MeasuredTime> times, parse_measured(text));
+    const PlanEstimate found = estimate(plan->plan, times, threads);
+    return make_blob(plan->runtime, estimate_json(plan->plan, found, threads));
   });
 }
 

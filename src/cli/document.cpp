@@ -18,9 +18,13 @@ namespace {
                 path + " can't be read: " + std::strerror(cause) + " [" + reason + "]", reason};
 }
 
+// As the binary form of plans does; no JSON does.
+bool is_binary_plan(const std::string& text) { return text.starts_with("\x89plan"); }
+
 // Strict reading comes later, and says more: here what is no document may pass for a graph.
 bool is_plan(const Runtime& runtime, const std::string& text) {
   Value whole, kind;
+  if (is_binary_plan(text)) return true;
   return soma_value_parse(runtime, text.data(), text.size(), whole.out(), nullptr) == SOMA_OK &&
          soma_value_get(whole, "soma", SOMA_NUL, kind.out(), nullptr) == SOMA_OK &&
          std::string_view(static_cast<const char*>(soma_value_data(kind))) == "plan";
@@ -112,6 +116,7 @@ bool looks_like_document(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) return false;
   int letter = std::fgetc(file.get());
+  if (letter == 0x89) return std::fgetc(file.get()) == 'p';  // a plan's binary form
   while (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r') {
     letter = std::fgetc(file.get());
   }

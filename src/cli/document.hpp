@@ -21,7 +21,8 @@ Options compile_options(const CompileFlags& flags);
 
 Runtime make_plain_runtime(const std::string& threads = "");
 std::string read_text(const std::string& path);  // "-": stdin
-// Whether a file begins as a JSON object does. False for files that can't be read.
+// Whether a file begins as a JSON object or the binary form of a plan does. False for files that
+// can't be read.
 bool looks_like_document(const std::string& path);
 
 // One of the two is there: "soma" says which.

@@ -1,5 +1,6 @@
 // soma explain: each station of the way from a model file to a launch program, or from a graph
 // document to a plan, printed.
+#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -14,7 +15,7 @@ namespace {
 struct ExplainVerb {
   EngineFlags engine;
   CompileFlags compile;              // of graphs; the mode is the same flag
-  std::string stage = "all", mode, rows, policy, why;
+  std::string stage = "all", mode, rows, policy, why, measured;
   bool json = false;
 };
 
@@ -40,11 +41,46 @@ std::string plan_text(const Plan& plan, bool json) {
   });
 }
 
+std::string threads_text(const std::string& threads) {
+  if (threads == "0") return "as many threads as it can use";
+  return threads + (threads == "1" ? " thread" : " threads");
+}
+
+void print_cost(const std::string& json) {
+  const Json cost = Json::parse(json);
+  const bool is_known = cost.view().at("total_us").print() != "null";
+  const auto line = [&](const char* what, const char* key, const std::string& more) {
+    std::printf("%-14s %s%s us%s\n", what, is_known ? "" : "at least ",
+                cost.view().at(key).print().c_str(), more.c_str());
+  };
+  line("total", "known_us", " with " + threads_text(cost.view().at("threads").print()));
+  line("critical path", "critical_path_us", "");
+  line("work", "work_us", "");
+  for (JsonView node = cost.view().at("unknown").first(); node; node = node.next()) {
+    std::printf("unknown        %s\n", printable(node.text()).c_str());
+  }
+}
+
+// How long a plan takes, from what its nodes declare and what a file says of them.
+void explain_cost(const ExplainVerb& verb, const Plan& plan) {
+  const std::string measured = verb.measured.empty() ? "" : read_text(verb.measured);
+  uint64_t threads = 0;
+  const std::string& said = verb.engine.threads;
+  const auto [end, problem] = std::from_chars(said.data(), said.data() + said.size(), threads);
+  if (!said.empty() && (problem != std::errc() || end != said.data() + said.size())) {
+    throw CLI::ValidationError("--threads", "this is no number of threads");
+  }
+  const std::string json = blob_text([&](soma_blob** out, soma_error** error) {
+    return soma_plan_estimate(plan, measured.data(), measured.size(), threads, out, error);
+  });
+  verb.json ? static_cast<void>(std::printf("%s\n", json.c_str())) : print_cost(json);
+}
+
 // Whoever asks what the compiler says has got what he wanted, also if that is why there is no plan.
 void explain_graph(const ExplainVerb& verb) {
   const bool wants_model = verb.stage == "circuit" || verb.stage == "fusion" ||
                            verb.stage == "buffers" || verb.stage == "program";
-  refuse_if(wants_model, "--stage", "models; of a graph there are diagnostics and plan");
+  refuse_if(wants_model, "--stage", "models; of a graph there are diagnostics, plan and cost");
   refuse_if(!verb.rows.empty(), "--rows", "models");
   refuse_if(!verb.policy.empty(), "--policy", "models");
   refuse_if(!verb.why.empty(), "--why", "models");
@@ -59,6 +95,9 @@ void explain_graph(const ExplainVerb& verb) {
                                 : diagnostic_lines(diagnostics, "", Say::Full).c_str());
   }
   if (verb.stage == "diagnostics") return;
+  if (verb.stage == "cost") {
+    return explain_cost(verb, plan_of(std::move(document), flags, Say::Lines));
+  }
   const Say how = all && !verb.json ? Say::Nothing : Say::Lines;  // "all" has said it
   const std::string text = plan_text(plan_of(std::move(document), flags, how), verb.json);
   if (all && verb.json) {
@@ -82,11 +121,12 @@ Options plan_options(const ExplainVerb& verb) {
 void print(const std::string& text) { std::printf("%s", text.c_str()); }
 
 void explain_model(const ExplainVerb& verb) {
-  refuse_if(verb.stage == "diagnostics" || verb.stage == "plan", "--stage",
+  refuse_if(verb.stage == "diagnostics" || verb.stage == "plan" || verb.stage == "cost", "--stage",
             "graphs; of a model there are circuit, fusion, buffers and program");
   refuse_if(!verb.compile.chunk.empty(), "--chunk", "graphs");
   refuse_if(verb.compile.parallelize_dag, "--parallelize-dag", "graphs");
   refuse_if(verb.json, "--json", "graphs");
+  refuse_if(!verb.measured.empty(), "--measured", "graphs");
   const Runtime runtime = make_runtime(verb.engine);
   const Model model = open_model(runtime, verb.engine, Cancel());
   Circuit circuit;
@@ -142,16 +182,18 @@ void add_explain(CLI::App& app) {
   add_engine_flags(*sub, verb->engine, false);
   sub->get_option("MODEL")->description("a GGUF file, or a graph document");
   sub->add_option("--stage", verb->stage,
-                  "of a model: circuit, fusion, buffers, program; of a graph: diagnostics, plan; "
-                  "or all")
-      ->check(CLI::IsMember(
-          {"circuit", "fusion", "buffers", "program", "diagnostics", "plan", "all"}));
+                  "of a model: circuit, fusion, buffers, program; of a graph: diagnostics, plan, "
+                  "cost; or all, which is all but cost")
+      ->check(CLI::IsMember({"circuit", "fusion", "buffers", "program", "diagnostics", "plan",
+                             "cost", "all"}));
   sub->add_option("--mode", verb->mode,
                   "of a model: decode, multi_seq, verify, verify_batch, draft or prefill; "
                   "of a graph: inference, differentiable or no_cache");
   sub->add_option("--rows", verb->rows, "how many rows a step may have");
   sub->add_option("--policy", verb->policy, "fast or reference");
   sub->add_option("--why", verb->why, "a node's id: what became of the rules tried on it");
+  sub->add_option("--measured", verb->measured,
+                  "for cost: a file of JSON, {\"nodes\": {id: us}, \"ops\": {name: us}}");
   add_compile_flags(*sub, verb->compile, false);
   sub->add_flag("--json", verb->json, "of a graph: one JSON object");
   sub->callback([verb] {

@@ -269,6 +269,25 @@ static soma_code build_graph(soma_error** error) {
   return code;
 }
 
+/* All that a plan is shown and kept as; from its binary form comes a plan again. */
+static soma_code show_plan(const soma_plan* made, soma_error** error) {
+  soma_plan* again = NULL;
+  soma_blob *page = NULL, *binary = NULL, *cost = NULL;
+  soma_code code = soma_plan_show(made, "html", SOMA_NUL, &page, error);
+  if (code == SOMA_OK) code = soma_plan_binary(made, &binary, error);
+  if (code == SOMA_OK) {
+    code = soma_plan_parse(runtime, soma_blob_data(binary), soma_blob_size(binary), &again, error);
+  }
+  if (code == SOMA_OK) {
+    code = soma_plan_estimate(made, "{\"ops\":{\"visit\":2}}", SOMA_NUL, 1, &cost, error);
+  }
+  soma_plan_release(again);
+  soma_blob_release(page);
+  soma_blob_release(binary);
+  soma_blob_release(cost);
+  return code;
+}
+
 /* From a document to a plan, and from that to a document and back. */
 static soma_code compile_graph(soma_error** error) {
   soma_graph* graph = NULL;
@@ -278,6 +297,7 @@ static soma_code compile_graph(soma_error** error) {
   if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &made, error);
   if (code == SOMA_OK) code = soma_plan_diagnostics(made, &said, error);
   if (code == SOMA_OK) code = soma_plan_show(made, "tree", SOMA_NUL, &tree, error);
+  if (code == SOMA_OK) code = show_plan(made, error);
   if (code == SOMA_OK) code = soma_plan_document(made, &json, error);
   if (code == SOMA_OK) {
     code = soma_plan_parse(runtime, soma_blob_data(json), SOMA_NUL, &plan, error);

@@ -32,6 +32,7 @@ GOOD_TEXT = {  # by function and parameter; others get "x"
     ("soma_graph_add_node", "json"): '{"id":"x","kind":"loop","max_iterations":4}',
     ("soma_graph_add_edge", "settings"): '{"capture":true}',
     ("soma_plan_show", "format"): "tree",
+    ("soma_plan_estimate", "measured"): '{"ops":{"std.sum":2.5}}',
 }
 # Whose sound call fails all the same, on purpose.
 FAIL_ANYWAY = {"soma_runtime_measure"}
@@ -244,7 +245,7 @@ class World:
             return VALUES.get(function, "x")
         if name == "path":
             return TINY
-        if (function, name) == ("soma_plan_parse", "json"):
+        if (function, name) == ("soma_plan_parse", "document"):
             return self.plan_document
         return GOOD_TEXT.get((function, name), "x")
 

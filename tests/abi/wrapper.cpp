@@ -168,6 +168,11 @@ void test_diamond(const soma::runtime& runtime) {
         "Sequence:\n  Execute(s)\n  Parallel:\n    Execute(l)\n    Execute(r)\n  Execute(join)\n");
   CHECK(soma::plan::parse(runtime, plan.document()).document() == plan.document());
   CHECK(graph::parse(runtime, diamond.document()).document() == diamond.document());
+  CHECK(soma::plan::parse(runtime, plan.binary()).document() == plan.document());
+  CHECK(plan.estimate().find("{\"total_us\":null,") == 0);
+  CHECK(plan.estimate(R"({"ops":{"std.identity":2}})", 1).find("\"threads\":1,") !=
+        std::string::npos);
+  CHECK(reason_of([&] { static_cast<void>(plan.estimate("[]")); }) == "document.type");
   CHECK(plan.diff(plan).find("\"added\":[]") != std::string::npos);
   CHECK(reason_of([&] { soma::run unbound(plan); }) == "run.unbound_op");
   soma::ops ops;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Proves the tool's verbs for graphs: plan, run, diff, explain; streams, exit codes, traces."""
 
+import html.parser
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 TOOL = os.environ["SOMA_TOOL"]
 MODEL = os.environ["SOMA_TEST_MODEL"]
@@ -175,6 +177,130 @@ Parallel:
         self.assertEqual(self.done("plan", plan).stdout,
                          self.done("plan", self.folder / "graph.json").stdout)
         self.assertIn("a plan already", self.fails(2, "plan", plan, "--mode", "no_cache"))
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+WILD = ["\u001b[2J\u009b\u007f", "]]><title><script>alert('&\"')", "\u202edetrever\u2066",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467" * 20, "\u05e9\u05dc\u05d5\u05dd",
+        "x" * 100_000, "\ufffe\uffff\ufeff", "a\n\tb", "&#0;&nbsp;--><!--", "\u0627\u0644\u0633"]
+END_OF_ALL = {"value": "</title></svg></dd></style></script>"}
+
+
+class Pictures(Shared):
+    def svg(self, document, *more):
+        text = self.done("plan", self.file(document), "--format", "svg", *more).stdout
+        return ElementTree.fromstring(text)  # refuses what is no XML
+
+    def words(self, svg):
+        return [each.text for each in svg.iter(f"{SVG}text")]
+
+    def test_what_is_in_the_plan_is_in_the_picture(self):
+        svg = self.svg(WORKED)
+        words = self.words(svg)
+        for word in ("load", "score", "std.identity · 12.5 µs", "branch gate", "score > 0.8",
+                     "else", "deploy", "loop refine", "max=4, until=enough, carry=grow", "remote",
+                     "target=gpu"):
+            self.assertEqual(words.count(word), 1, word)
+        facts = [each.text for each in svg.iter(f"{SVG}title")]
+        self.assertIn('id: retrain\nop: std.get\nconfig: {"path":"it.score"}', facts)
+        self.assertEqual(len(facts), 7)  # all nodes but the loop's own
+        width, height = float(svg.get("width")), float(svg.get("height"))
+        self.assertEqual(svg.get("viewBox"), f"0 0 {width:.0f} {height:.0f}")
+        for box in svg.iter(f"{SVG}rect"):
+            self.assertLessEqual(float(box.get("x", 0)) + float(box.get("width")), width)
+            self.assertLessEqual(float(box.get("y", 0)) + float(box.get("height")), height)
+
+    def test_wild_ids_are_words_and_nothing_else(self):
+        nodes = [node(each, "const", config=END_OF_ALL) for each in WILD]
+        svg = self.svg(graph(nodes, *({"from": WILD[0], "to": each} for each in WILD[1:])))
+        self.assertEqual({each.tag for each in svg.iter()},
+                         {SVG + tag for tag in ("svg", "style", "rect", "path", "g", "title",
+                                                "text")})
+        words = "".join(self.words(svg))
+        for shown in ("\\u001b[2J\\u009b\\u007f", "\\u202edetrever\\u2066", "]]><title><script>",
+                      "\u05e9\u05dc\u05d5\u05dd", "x" * 32 + "…", "\\ufffe\\uffff\\ufeff",
+                      "a\\u000a\\u0009b", "&#0;&nbsp;--><!--"):
+            self.assertIn(shown, words)
+        self.assertNotRegex(words, "[\u001b\u007f\u009b\u202e\u2066\ufffe\uffff\ufeff]")
+
+    def test_a_page_is_whole_by_itself(self):
+        nodes = [node(each, "const", config=END_OF_ALL) for each in WILD]
+        path = self.folder / "plan.html"
+        result = self.done("plan", self.file(graph(nodes)), "--format", "html", "-o", path)
+        self.assertEqual(result.stdout, "")
+        page = path.read_text("utf-8")
+        tags, open_tags, anchors, links = set(), [], set(), set()
+
+        class Reader(html.parser.HTMLParser):
+            def handle_starttag(self, tag, attributes):
+                tags.add(tag)
+                known = dict(attributes)
+                anchors.add(known.get("id"))
+                links.add(known.get("href"))
+                self_closing = tag in ("meta", "rect", "path")
+                open_tags.extend([] if self_closing else [tag])
+
+            def handle_startendtag(self, tag, attributes):
+                tags.add(tag)
+
+            def handle_endtag(self, tag):
+                assert open_tags.pop() == tag, tag
+        Reader().feed(page)
+        self.assertEqual(open_tags, [])
+        self.assertLessEqual(tags, set("html head meta title style body header figure svg rect "
+                                       "path g a text nav details summary p aside dl dt dd"
+                                       .split()))
+        self.assertEqual(links - {None, "#"}, {f"#{each}" for each in anchors if each})
+        self.assertEqual(len(links), 2 + len(WILD))
+        elsewhere = r'\bsrc=|url\(|@import|https?:(?!//www\.w3\.org/2000/svg")'
+        self.assertEqual(re.findall(elsewhere, page), [])
+
+    def test_large_plans_say_what_they_leave_out(self):
+        svg = self.svg(graph([node(f"n{number}") for number in range(100_000)]))
+        self.assertIn("… 98001 more", self.words(svg))
+        self.assertIn("1999 of 100000 nodes are shown", self.words(svg))
+
+    def test_a_file_that_can_not_be_written(self):
+        for path in (self.folder / "no" / "plan.svg", "/dev/full"):
+            self.assertIn("can't be written", self.fails(1, "plan", self.file(CHAIN), "-o", path))
+
+    def test_the_picture_of_the_example_is_up_to_date(self):
+        made = self.done("plan", ROOT / REVIEW, "--format", "svg").stdout
+        self.assertEqual((ROOT / REVIEW).with_suffix(".svg").read_text("utf-8"), made)
+
+
+class BinaryForm(Shared):
+    def binary(self, document=LOOP):
+        path = self.folder / "plan.bin"
+        self.done("plan", self.file(document), "--format", "binary", "-o", path)
+        return path
+
+    def test_all_that_reads_plans_reads_it(self):
+        path = self.binary()
+        self.assertEqual(self.done("run", path, "--input", "-", text="0").stdout, "8\n")
+        for verb in (["plan"], ["plan", "--json"], ["explain", "--stage=plan"]):
+            self.assertEqual(self.done(verb[0], path, *verb[1:]).stdout,
+                             self.done(verb[0], self.folder / "graph.json", *verb[1:]).stdout)
+        self.assertEqual(self.done("diff", path, self.folder / "graph.json").stdout, "")
+        again = subprocess.run([TOOL, "plan", path, "--format", "binary"], capture_output=True,
+                               check=True, timeout=LIMIT_S)
+        self.assertEqual(again.stdout, path.read_bytes())
+
+    def test_damage_is_an_error_that_says_so(self):
+        whole = self.binary().read_bytes()
+        for damaged, code in ((whole[:-1], "document.corrupt"), (whole[:20], "document.corrupt"),
+                              (whole + b"x", "document.corrupt"),
+                              (whole[:50] + b"?" + whole[51:], "document.corrupt"),
+                              (whole[:8] + b"\x07" + whole[9:], "document.version"),
+                              (whole[:6], "document.")):
+            path = self.folder / "damaged.bin"
+            path.write_bytes(damaged)
+            for verb in (["plan", path], ["run", path], ["diff", path, path]):
+                with self.subTest(code=code, size=len(damaged), verb=verb[0]):
+                    said = self.fails(1, *verb)
+                    self.assertIn("damaged.bin: ", said)
+                    if len(damaged) > 8:
+                        self.assertIn(f"[{code}", said)
 
 
 class Documents(Shared):
@@ -423,6 +549,36 @@ class Explain(Shared):
             self.fails(2, *wrong)
 
 
+class Cost(Shared):
+    GRAPH = graph([node("a", "identity", cost_us=5), node("b", "identity", cost_us=10),
+                   node("c", "add", config={"value": 1})], "a>b", "a>c")
+
+    def test_what_nodes_declare_and_what_was_measured(self):
+        path = self.file(self.GRAPH)
+        self.assertEqual(self.done("explain", path, "--stage=cost").stdout,
+                         "total          at least 15 us with as many threads as it can use\n"
+                         "critical path  at least 15 us\nwork           at least 15 us\n"
+                         "unknown        c\n")
+        times = self.file({"nodes": {"c": 20}}, "times.json")
+        self.assertEqual(self.done("explain", path, "--stage=cost", "--measured", times,
+                                   "--threads", "1").stdout,
+                         "total          35 us with 1 thread\n"
+                         "critical path  25 us\nwork           35 us\n")
+        found = json.loads(self.done("explain", path, "--stage=cost", "--json").stdout)
+        self.assertEqual(found, {"total_us": None, "known_us": 15, "critical_path_us": 15,
+                                 "work_us": 15, "threads": 0, "unknown": ["c"]})
+
+    def test_what_it_can_not_read(self):
+        path, wrong = self.file(self.GRAPH), self.file({"nodes": {"c": -1}}, "times.json")
+        cost = ["explain", path, "--stage=cost"]
+        self.assertIn("[document.type]", self.fails(1, *cost, "--measured", wrong))
+        self.assertIn("[file.not_found]", self.fails(1, *cost, "--measured",
+                                                       self.folder / "none.json"))
+        self.fails(2, *cost, "--threads", "few")
+        self.fails(2, "explain", MODEL, "--measured", wrong)
+        self.fails(2, "explain", MODEL, "--stage=cost")
+
+
 class Terminals(Shared):
     def test_an_id_commands_no_terminal(self):
         wild = "\u001b[2J\u009b\u007f"
@@ -432,6 +588,7 @@ class Terminals(Shared):
         other = self.file(CHAIN)
         for arguments in (["plan", good], ["plan", good, "--format=mermaid"], ["run", good],
                           ["plan", good, "--format=dot"], ["diff", good, other],
+                          ["plan", good, "--format=svg"], ["plan", good, "--format=html"],
                           ["diff", other, good], ["plan", bad, "--explain"], ["explain", bad],
                           ["explain", good]):
             with self.subTest(arguments[:1] + arguments[2:]):
@@ -443,7 +600,7 @@ class Terminals(Shared):
 class Usage(Shared):
     def test_wrong_usage_is_2(self):
         path = self.file(CHAIN)
-        for wrong in (["plan"], ["run"], ["diff", path], ["plan", path, "--format", "svg"],
+        for wrong in (["plan"], ["run"], ["diff", path], ["plan", path, "--format", "png"],
                       ["plan", path, "--mode", "odd"], ["plan", path, "--chunk", "few"],
                       ["plan", path, "--json", "--format", "tree"], ["run", path, "--remote", "no"],
                       ["run", path, "--threads", "no such flag"]):

@@ -2,7 +2,7 @@
 // prints the same bytes; it can be shown, drawn and compared; what strict reading takes, lenient
 // reading takes too.
 #include "plan/diff.hpp"
-#include "plan/plan.hpp"
+#include "plan/picture.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   using namespace soma;
@@ -19,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   const Result<Plan> again = Plan::parse(printed);
   if (!again.ok() || again->document() != printed || again->items != plan->items) __builtin_trap();
   if (plan->display().empty() || plan->mermaid().empty() || plan->dot().empty()) __builtin_trap();
+  if (plan_svg(*plan).empty() || plan_html(*plan) != plan_html(*again)) __builtin_trap();
   if (!diff(*plan, *again).none()) __builtin_trap();
 
   // Copying the tree item by item leaves it as it is: it is canonical.

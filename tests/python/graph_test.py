@@ -274,6 +274,8 @@ class Plans(Shared):
                                     "    Execute(count)\n    Execute(longest)\n")
         self.assertIn("flowchart", plan.show("mermaid"))
         self.assertIn("digraph", plan.show("dot"))
+        self.assertTrue(plan._repr_svg_().startswith("<svg "))
+        self.assertIn("</svg>", plan.show("html"))
         self.assertEqual(plan.facts["nodes"], 3)
         self.assertEqual(plan.facts["graph"], graph.facts["digest"])
         self.assertEqual([each["code"] for each in plan.diagnostics], ["graph.several_leaves"])
@@ -282,6 +284,27 @@ class Plans(Shared):
         read = soma.Plan.parse(plan.document, ops=[words, count, longest])
         self.assertEqual(read.document, plan.document)
         self.assertEqual(read.run("a bcd"), {"count": 2, "longest": "bcd"})
+
+    def test_binary_form(self):
+        plan = soma.Graph(words() >> (count() | longest())).compile()
+        self.assertEqual(soma.Plan.parse(plan.binary).document, plan.document)
+        for broken in (plan.binary[:-1], plan.binary + b"x", plan.binary[:40] + b"?" +
+                       plan.binary[41:]):
+            with self.assertRaises(soma.SomaError) as raised:
+                soma.Plan.parse(broken)
+            self.assertEqual(raised.exception.reason, "document.corrupt")
+
+    def test_estimate(self):
+        plan = soma.Graph(words(cost_us=5) >> (count(cost_us=20) | longest())).compile()
+        found = plan.estimate()
+        self.assertEqual((found["total_us"], found["known_us"], found["unknown"]),
+                         (None, 25, ["longest"]))
+        found = plan.estimate({"longest": 30, "words": 1000}, threads=1)  # what is declared counts
+        self.assertEqual((found["total_us"], found["critical_path_us"], found["work_us"],
+                          found["threads"]), (55, 35, 55, 1))
+        self.assertEqual(plan.estimate(ops={longest.op.name: 1})["total_us"], 25)
+        with self.assertRaises(soma.InvalidArgument):
+            plan.estimate({"words": -1})
 
     def test_graphs_come_from_documents_too(self):
         graph = soma.Graph(words("first") >> count())

@@ -203,17 +203,24 @@ class Plan(Handle):
         self._ops = tuple(ops)
 
     @classmethod
-    def parse(cls, document: str, *, ops: Iterable[Any] = (),
+    def parse(cls, document: str | bytes, *, ops: Iterable[Any] = (),
               runtime: Runtime | None = None) -> "Plan":
-        """From a plan document. `ops`: the functions made by soma.node that its nodes name."""
+        """From a plan document, as JSON or in its binary form. `ops`: the functions made by
+        soma.node that its nodes name."""
         runtime = runtime or Runtime()
-        raw = make(lib.soma_plan_parse, runtime._raw, *utf8(document))
+        content = document if isinstance(document, bytes) else document.encode()
+        raw = make(lib.soma_plan_parse, runtime._raw, content, len(content))
         return cls(runtime, raw, [each.op for each in ops])
 
     @property
     def document(self) -> str:
         """The plan as JSON: canonical, so equal plans give equal texts."""
         return blob(lib.soma_plan_document, self._raw).decode()
+
+    @property
+    def binary(self) -> bytes:
+        """The document in its binary form: much smaller, with a checksum."""
+        return blob(lib.soma_plan_binary, self._raw)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -225,11 +232,23 @@ class Plan(Handle):
         return facts(lib.soma_plan_diagnostics, self._raw)["diagnostics"]
 
     def show(self, format: str = "tree") -> str:
-        """To look at: as "tree", "mermaid" or "dot"."""
+        """To look at: as "tree", "mermaid", "dot", "svg" or "html" (a page of its own)."""
         return blob(lib.soma_plan_show, self._raw, *utf8(format)).decode()
 
     def __str__(self) -> str:
         return self.show()
+
+    def _repr_svg_(self) -> str:
+        """How notebooks show it."""
+        return self.show("svg")
+
+    def estimate(self, measured: dict[str, float] | None = None, *,
+                 ops: dict[str, float] | None = None, threads: int = 0) -> dict[str, Any]:
+        """How long it takes, without running it, from what nodes declare as cost_us, else from
+        microseconds measured, by id of a node or by name of an op: "total_us" (None unless all is
+        known), "known_us", "critical_path_us", "work_us", "threads", "unknown"."""
+        times = json.dumps({"nodes": measured or {}, "ops": ops or {}})
+        return facts(lib.soma_plan_estimate, self._raw, *utf8(times), threads)
 
     def diff(self, after: "Plan") -> dict[str, Any]:
         """What became of this plan in `after`: "plan", "removed", "added", "moved", "changed"."""
