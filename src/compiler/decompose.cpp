@@ -220,9 +220,7 @@ class Decomposer {
     PlanNode& made = plan_.nodes.emplace_back();
     static_cast<NodeSpec&>(made) = *draft.spec;
     made.id = draft.id;
-    made.until = {};
-    made.max_iterations.reset();
-    made.carry_from.reset();
+    if (!made.settings.is_usual()) drop_rule(made);
     if (draft.is_branch) {
       open_sequence(in_sequence);
       writer_.leaf(Variant::Execute, place);
@@ -242,6 +240,14 @@ class Decomposer {
     } else {
       writer_.leaf(Variant::Execute, place);
     }
+  }
+
+  // When a loop ends and what it carries stands in its PlanLoop.
+  static void drop_rule(PlanNode& node) {
+    NodeSettings& settings = node.edit();
+    settings.until = {};
+    settings.max_iterations.reset();
+    settings.carry_from.reset();
   }
 
   // The regions of a construct, in the order of its entrances.

@@ -55,7 +55,7 @@ class Inliner {
     for (u32 i = 0; i < graph.nodes.size(); ++i) {
       const GraphNode& node = graph.nodes[i];
       const std::string_view id = prefix.empty() ? std::string_view(node.id)
-                                                 : keep(std::string(prefix) + node.id);
+                                                 : keep(std::string(prefix).append(node.id));
       std::vector<std::pair<u32, std::string_view>> leaves;
       if (node.kind == NodeKind::Subgraph && node.graph && !node.graph->nodes.empty()) {
         inline_subgraph(node, id, depth, placed.roots[i], leaves);
@@ -118,7 +118,7 @@ class Inliner {
 
   void check_ids(const Graph& graph, std::string_view prefix) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      const std::string& id = graph.nodes[i].id;
+      const std::string_view id = graph.nodes[i].id;
       const char* fault = nullptr;
       if (id.empty()) fault = "is empty";
       else if (id.find('/') != id.npos) fault = "holds a slash, which stands for a subgraph";

@@ -46,13 +46,13 @@ class Checker {
 
   void check() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      check_declared(node, draft_.nodes[node].spec->inputs, "input");
-      check_declared(node, draft_.nodes[node].spec->outputs, "output");
+      check_declared(node, draft_.nodes[node].spec->inputs(), "input");
+      check_declared(node, draft_.nodes[node].spec->outputs(), "output");
     }
     for (const DraftEdge& edge : draft_.edges) {
       if (!carries_value(edge) || !edge.edge) continue;  // a leaf's whole value is its subgraph's
-      check_end(edge, edge.from, draft_.nodes[edge.from].spec->outputs, edge.output, "output");
-      check_end(edge, edge.to, draft_.nodes[edge.to].spec->inputs, edge.input, "input");
+      check_end(edge, edge.from, draft_.nodes[edge.from].spec->outputs(), edge.output, "output");
+      check_end(edge, edge.to, draft_.nodes[edge.to].spec->inputs(), edge.input, "input");
     }
     for (u32 node = 0; node < draft_.nodes.size(); ++node) check_inputs(node);
   }
@@ -126,8 +126,8 @@ class Checker {
       edges_.push_back(&edge);
     }
     if (edges_.empty()) return;
-    if (draft_.nodes[node].spec->inputs.empty()) check_keys(node);
-    else check_feeds(node, draft_.nodes[node].spec->inputs);
+    if (draft_.nodes[node].spec->inputs().empty()) check_keys(node);
+    else check_feeds(node, draft_.nodes[node].spec->inputs());
   }
 
   void check_feeds(u32 node, const std::vector<Port>& ports) {
@@ -186,12 +186,12 @@ class Checker {
 }  // namespace
 
 const Port* output_port(const Draft& draft, const DraftEdge& edge) {
-  return find_port(draft.nodes[edge.from].spec->outputs, edge.output);
+  return find_port(draft.nodes[edge.from].spec->outputs(), edge.output);
 }
 
 const Port* input_port(const Draft& draft, const DraftEdge& edge) {
   const GraphNode& reader = *draft.nodes[edge.to].spec;
-  return find_port(edge.edge ? reader.inputs : reader.outputs, edge.input);
+  return find_port(edge.edge ? reader.inputs() : reader.outputs(), edge.input);
 }
 
 void check_ports(const Draft& draft, Diagnostics& diagnostics) {

@@ -53,12 +53,12 @@ class Validator {
   }
 
   void check_place(u32 node) {
-    if (!is_device(spec(node).device)) {
+    if (!is_device(spec(node).device())) {
       complain(Reason::graph_device, node,
-               text("the device of node {} is {}", name(node), quoted(spec(node).device)))
+               text("the device of node {} is {}", name(node), quoted(spec(node).device())))
           .advise("devices are cpu, meta and cuda:N, with N from 0 on");
     }
-    const Target& target = spec(node).target;
+    const Target& target = spec(node).target();
     if (target.kind != Target::Kind::Local && target.name.empty()) {
       complain(Reason::distribute_target, node,
                text("the target of node {} is a {} without a name", name(node),
@@ -68,20 +68,21 @@ class Validator {
   }
 
   void check_numbers(u32 node) {
-    const std::optional<double> cost = spec(node).cost_us;
+    const std::optional<double> cost = spec(node).cost_us();
     if (cost && !(std::isfinite(*cost) && *cost >= 0)) {
       complain(Reason::graph_config, node,
                text("the cost of node {} is {} µs, which no time is", name(node), *cost))
           .advise("leave out what isn't known");
     }
-    if (spec(node).max_turns && *spec(node).max_turns < 1) {
+    if (spec(node).max_turns() && *spec(node).max_turns() < 1) {
       complain(Reason::graph_config, node,
-               text("step {} may take {} turns, and needs one", name(node), *spec(node).max_turns));
+               text("step {} may take {} turns, and needs one", name(node),
+                    *spec(node).max_turns()));
     }
   }
 
   void check_settings(u32 node) {
-    const Value& config = spec(node).config;
+    const Value& config = spec(node).config();
     if (!config.is_null() && !config.is(ValueKind::Map)) {
       complain(Reason::graph_config, node,
                text("the config of node {} is no map", name(node)));
@@ -119,7 +120,7 @@ class Validator {
         }
         break;
       case NodeKind::Program:
-        if (spec(node).model.empty()) {
+        if (spec(node).model().empty()) {
           complain(Reason::graph_config, node, text("program {} names no model", name(node)))
               .advise(R"("model" is the path of a model file)");
         }
@@ -131,11 +132,11 @@ class Validator {
   }
 
   void check_cap(u32 node) {
-    const std::optional<i64> cap = spec(node).max_iterations;
+    const std::optional<i64> cap = spec(node).max_iterations();
     if (cap && *cap < 1) {
       complain(Reason::loop_cap, node,
                text("loop {} may run {} passes; at least 1 is expected", name(node), *cap));
-    } else if (!cap && spec(node).until.kind == StopRule::Kind::Exhaust) {
+    } else if (!cap && spec(node).until().kind == StopRule::Kind::Exhaust) {
       complain(Reason::loop_cap, node,
                text("loop {} runs until its bound, and has none", name(node)))
           .advise("set max_iterations");

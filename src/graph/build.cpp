@@ -134,8 +134,9 @@ std::string automatic_id(const Graph& graph, std::string_view name) {
   std::vector<bool> taken(graph.nodes.size() + 2);
   bool is_taken = false;
   for (const GraphNode& node : graph.nodes) {
-    if (!node.id.starts_with(base)) continue;
-    const std::string_view suffix = std::string_view(node.id).substr(base.size());
+    const std::string_view id = node.id;
+    if (!id.starts_with(base)) continue;
+    const std::string_view suffix = id.substr(base.size());
     is_taken = is_taken || suffix.empty();
     const std::optional<u64> number = number_in(suffix);
     if (number && *number < taken.size()) taken[*number] = true;

@@ -29,7 +29,7 @@ void PlanCheck::complain_at(u32 item, std::string_view what) {
 }
 
 void PlanCheck::complain_of(u32 node, std::string_view what) {
-  const std::string& id = plan.nodes[node].id;
+  const std::string_view id = plan.nodes[node].id;
   problems.add(fail(Reason::document_type, "node {}: {}", quoted(id), what).with("node", id));
 }
 
@@ -82,7 +82,7 @@ void check_nodes(PlanCheck& check) {
     } else if (!ids.insert(node.id).second) {
       check.complain_of(i, "another node has the same id");
     }
-    if (node.max_iterations || node.carry_from || node.until != StopRule{}) {
+    if (node.max_iterations() || node.carry_from() || node.until() != StopRule{}) {
       check.complain_of(i, "a loop's bound, stop rule and carry do not lie in its node's record");
     }
   }

@@ -67,6 +67,7 @@ class NodeReader : protected Walk {
   void read_node_key(NodeKey key, JsonView json, const Place& at, NodeSpec& node);
   void read_ports(JsonView json, const Place& at, bool are_inputs, std::vector<Port>& ports);
   void read_port(JsonView json, const Place& at, bool is_input, Port& port);
+  void read_name(JsonView json, const Place& at, Name& out);
   void read_op_version(JsonView json, const Place& at, u32& out);
   void read_cost(JsonView json, const Place& at, std::optional<double>& out);
   void read_stream_mode(JsonView json, const Place& at, StreamMode& out);

@@ -30,7 +30,7 @@ Plan plan_of(const Graph& graph, bool parallelize_dag = false) {
 // S[a P[b c]]: a tree in a line.
 std::string line_of(const Plan& plan, u32 item = 0) {
   const PlanItem& at = plan.items[item];
-  if (at.variant == Variant::Execute) return plan.nodes[at.node].id;
+  if (at.variant == Variant::Execute) return plan.nodes[at.node].id.str();
   std::string out;
   plan.each_child(item, [&](u32 child) {
     out += (out.empty() ? "" : " ") + line_of(plan, child);
@@ -171,7 +171,7 @@ TEST_CASE("random graphs: every node once, every edge respected, what is read ex
     for (u32 node = 0; node < plan.nodes.size(); ++node) {
       std::vector<std::string> reads, expected;
       for (const Source& source : plan.sources_of(node)) {
-        reads.push_back(plan.nodes[source.node].id);
+        reads.push_back(plan.nodes[source.node].id.str());
       }
       for (const GraphEdge& edge : graph.edges) {
         if (edge.to == plan.nodes[node].id && edge.kind == EdgeKind::Data) {
@@ -203,7 +203,7 @@ TEST_CASE("random graphs by counting: each node after all that lead to it, and n
           });
           if (edge.to == plan.nodes[nodes[k]].id && is_here) expected.insert(edge.from);
         }
-        for (const u32 earlier : after[k]) got.insert(plan.nodes[nodes[earlier]].id);
+        for (const u32 earlier : after[k]) got.insert(plan.nodes[nodes[earlier]].id.str());
         REQUIRE(got == expected);
       }
     }
@@ -270,7 +270,7 @@ TEST_CASE("constructs nested ten thousand deep, and waves a hundred thousand") {
   Graph loops = nodes_only(deep + 1);
   for (size_t i = 0; i < deep; ++i) {
     loops.nodes[i].kind = NodeKind::Loop;
-    loops.nodes[i].max_iterations = 1;
+    loops.nodes[i].edit().max_iterations = 1;
     add_edge(loops, i, i + 1, EdgeKind::Control);
   }
   CHECK(plan_of(loops).items.size() == deep + 1);

@@ -313,7 +313,7 @@ TEST_CASE("10,000 random expressions of >> and | mean what the definition says")
     const Expression expression = RandomExpression(seed).of(1 + seed % 12);
     CAPTURE(expression.written);
     std::vector<std::string> nodes;
-    for (const GraphNode& node : expression.graph.nodes) nodes.push_back(node.id);
+    for (const GraphNode& node : expression.graph.nodes) nodes.push_back(node.id.str());
     std::set<std::pair<std::string, std::string>> edges;
     std::string plain;
     for (const GraphEdge& edge : expression.graph.edges) {

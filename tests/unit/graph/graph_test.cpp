@@ -87,25 +87,25 @@ class RandomGraph {
     out.kind = static_cast<NodeKind>(below(6));
     out.op = word();
     out.op_version = chance() ? 1 : static_cast<u32>(random_());
-    out.inputs = ports();
-    out.outputs = ports();
-    if (chance()) out.config = map(0);
-    for (u32 i = below(5); i > 0; --i) out.state.push_back(static_cast<u8>(random_()));
+    out.edit().inputs = ports();
+    out.edit().outputs = ports();
+    if (chance()) out.edit().config = map(0);
+    for (u32 i = below(5); i > 0; --i) out.edit().state.push_back(static_cast<u8>(random_()));
     out.cacheable = chance();
     out.deterministic = chance();
     out.differentiable = chance();
     out.waits = chance();
     out.stream_mode = static_cast<StreamMode>(below(4));
-    if (chance()) out.cost_us = static_cast<double>(random_() >> 14) / 4096.0;
-    out.target = {static_cast<Target::Kind>(below(3)), word()};
-    out.device = chance() ? "cpu" : word();
-    if (chance()) out.max_iterations = integer();
-    out.until = {static_cast<StopRule::Kind>(below(3)), word()};
-    out.carry_from = maybe_word();
-    if (chance()) out.max_turns = integer();
-    out.model = word();
-    out.task = word();
-    if (chance()) out.deployment = value(0);
+    if (chance()) out.edit().cost_us = static_cast<double>(random_() >> 14) / 4096.0;
+    out.edit().target = {static_cast<Target::Kind>(below(3)), word()};
+    out.edit().device = chance() ? "cpu" : word();
+    if (chance()) out.edit().max_iterations = integer();
+    out.edit().until = {static_cast<StopRule::Kind>(below(3)), word()};
+    out.edit().carry_from = maybe_word();
+    if (chance()) out.edit().max_turns = integer();
+    out.edit().model = word();
+    out.edit().task = word();
+    if (chance()) out.edit().deployment = value(0);
     if (depth < 3 && chance()) out.graph = std::make_unique<Graph>(graph(depth + 1));
     return out;
   }
@@ -177,7 +177,7 @@ TEST_CASE("a copy is the whole graph, and a change of it is no change of the ori
     Graph copy = graph.clone();
     REQUIRE(copy.document() == before);
     for (GraphNode& node : copy.nodes) {
-      node.id += "x";
+      node.id = node.id.str() + "x";
       if (node.graph) node.graph->nodes.clear();
     }
     copy.edges.emplace_back();
@@ -189,7 +189,7 @@ TEST_CASE("what has no form in a document is left out, and the document can stil
   Graph graph;
   GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
-  node.config = Value::map({{"handle", Value::opaque(&graph, nullptr)}});
+  node.edit().config = Value::map({{"handle", Value::opaque(&graph, nullptr)}});
   CHECK(graph.document() == R"({"soma":"graph","version":1,"nodes":[{"id":"a"}]})");
   CHECK(Graph::parse(graph.document()).ok());
 }
@@ -198,9 +198,9 @@ TEST_CASE("only what a node's kind may have is printed") {
   Graph graph;
   GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
-  node.max_iterations = 3;
-  node.max_turns = 4;
-  node.model = "m";
+  node.edit().max_iterations = 3;
+  node.edit().max_turns = 4;
+  node.edit().model = "m";
   node.graph = std::make_unique<Graph>();
   CHECK(graph.document() == R"({"soma":"graph","version":1,"nodes":[{"id":"a"}]})");
   node.kind = NodeKind::Loop;
