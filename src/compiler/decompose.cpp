@@ -275,7 +275,10 @@ class Decomposer {
     const GraphEdge* last = nullptr;
     for (const u32 index : draft_.leaving.of(node)) {
       const DraftEdge& edge = draft_.edges[index];
-      if (edge.link == Link::Entry && edge.edge != last) entry(*(last = edge.edge));
+      if (edge.link == Link::Entry && edge.edge != last) {
+        last = edge.edge;
+        entry(edge);
+      }
     }
   }
 
@@ -283,7 +286,8 @@ class Decomposer {
   // `else`.
   std::vector<u32> write_arms(u32 node) {
     std::vector<Arm>& arms = plan_.branches.emplace_back();
-    each_entry(node, [&](const GraphEdge& edge) { arms.push_back(arm_of(edge).value()); });
+    each_entry(node,
+               [&](const DraftEdge& edge) { arms.push_back(arm_of(draft_, edge).value()); });
     std::vector<u32> regions = regions_of(node);
     for (size_t i = 0; i + 1 < arms.size(); ++i) {
       if (arms[i].kind() != Arm::Kind::Else) continue;
@@ -298,8 +302,8 @@ class Decomposer {
 
   std::vector<std::string> handoffs_of(u32 node) const {
     std::vector<std::string> targets;
-    each_entry(node, [&](const GraphEdge& edge) {
-      targets.push_back(std::string(draft_.nodes[node].inside) + edge.to);
+    each_entry(node, [&](const DraftEdge& edge) {
+      targets.push_back(std::string(draft_.graph_of(edge).inside).append(draft_.target_of(edge)));
     });
     return targets;
   }
@@ -323,7 +327,8 @@ class Decomposer {
       for (const u32 index : draft_.entering.of(node_at[place])) {
         const DraftEdge& edge = draft_.edges[index];
         if (!carries_value(edge)) continue;
-        plan_.sources.push_back({place_[edge.from], name(edge.output), name(edge.input)});
+        plan_.sources.push_back(
+            {place_[edge.from], name(draft_.output_of(edge)), name(draft_.input_of(edge))});
       }
       node.sources_end = static_cast<u32>(plan_.sources.size());
     }

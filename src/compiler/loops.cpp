@@ -96,7 +96,7 @@ class Resolver {
       index_.emplace(draft_.nodes.size());
       for (const DraftNode& node : draft_.nodes) index_->add(node.id);
     }
-    const std::string id = std::string(draft_.nodes[loop].inside) + named;
+    const std::string id = std::string(draft_.graphs[draft_.nodes[loop].graph].inside) + named;
     const u32 at = index_->find(id);
     const bool is_inside = at != IdIndex::none && regions_.lies_in(regions_.of[at], body);
     if (is_inside && regions_.regions[regions_.of[at]].body == body) return at;

@@ -36,8 +36,10 @@ class Validator {
 
   void validate() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      check_place(node);
-      check_numbers(node);
+      if (!spec(node).settings.is_usual()) {
+        check_place(node);
+        check_numbers(node);
+      }
       check_settings(node);
       check_kind(node);
       if (draft_.nodes[node].is_branch) check_arms(node);
@@ -83,6 +85,7 @@ class Validator {
 
   void check_settings(u32 node) {
     const Value& config = spec(node).config();
+    if (rules_.empty() && config.is_null()) return;
     if (!config.is_null() && !config.is(ValueKind::Map)) {
       complain(Reason::graph_config, node,
                text("the config of node {} is no map", name(node)));
@@ -158,28 +161,29 @@ class Validator {
   }
 
   void check_arms(u32 node) {
-    std::unordered_map<std::string, const GraphEdge*> known;
+    std::unordered_map<std::string, std::string_view> known;  // where it leads
     const GraphEdge* last = nullptr;
     for (const u32 index : draft_.leaving.of(node)) {
       const DraftEdge& edge = draft_.edges[index];
       // An arm that enters a subgraph at several roots is one edge of the graph.
       if (edge.link != Link::Entry || edge.edge == last) continue;
       last = edge.edge;
-      const Result<Arm> arm = arm_of(*edge.edge);
+      const std::string_view target = draft_.target_of(edge);
+      const Result<Arm> arm = arm_of(draft_, edge);
       if (!arm) {
         complain(arm.error().reason(), node,
-                 text("the arm {} -> {}: {}", name(node), quoted(edge.edge->to),
+                 text("the arm {} -> {}: {}", name(node), quoted(target),
                       arm.error().message()))
             .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id);
         continue;
       }
-      if (known.emplace(arm->text(), edge.edge).second) continue;
+      if (known.emplace(arm->text(), target).second) continue;
       const bool is_else = arm->kind() == Arm::Kind::Else;
       complain(is_else ? Reason::branch_two_else : Reason::branch_duplicate_arm, node,
                is_else ? text("branch {} has two arms for all other values, to {} and to {}",
-                              name(node), quoted(known[arm->text()]->to), quoted(edge.edge->to))
+                              name(node), quoted(known[arm->text()]), quoted(target))
                        : text("branch {} has the arm {} twice, to {} and to {}", name(node),
-                              arm->text(), quoted(known[arm->text()]->to), quoted(edge.edge->to)))
+                              arm->text(), quoted(known[arm->text()]), quoted(target)))
           .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id)
           .advise("the second would never run");
     }
@@ -201,10 +205,10 @@ class Validator {
 
 }  // namespace
 
-Result<Arm> arm_of(const GraphEdge& edge) {
-  if (edge.label) return Arm::label(*edge.label);
-  if (edge.arm) return Arm::parse(*edge.arm);
-  return Arm::label(edge.to);  // of a branch: labelled with where it leads
+Result<Arm> arm_of(const Draft& draft, const DraftEdge& edge) {
+  if (edge.edge->label()) return Arm::label(*edge.edge->label());
+  if (edge.edge->arm()) return Arm::parse(*edge.edge->arm());
+  return Arm::label(draft.target_of(edge));  // of a branch: labelled with where it leads
 }
 
 void validate(const Draft& draft, const CompileOptions& options, Diagnostics& diagnostics) {

@@ -125,6 +125,19 @@ void append(std::vector<T>& all, std::vector<T>& more) {
              std::make_move_iterator(more.end()));
 }
 
+void append(Graph& all, Graph& more) {
+  const u32 nodes = static_cast<u32>(all.nodes.size());
+  const u32 strangers = static_cast<u32>(all.strangers.size());
+  for (GraphEdge& edge : more.edges) {
+    for (u32* end : {&edge.from, &edge.to}) {
+      if (*end != GraphEdge::nowhere) *end += *end < Graph::first_stranger ? nodes : strangers;
+    }
+  }
+  append(all.nodes, more.nodes);
+  append(all.edges, more.edges);
+  append(all.strangers, more.strangers);
+}
+
 }  // namespace
 
 std::string automatic_id(const Graph& graph, std::string_view name) {
@@ -164,20 +177,18 @@ Result<Graph> then(Graph first, Graph second) {
   for (const u32 sink : before.sinks) {
     for (const u32 source : after.sources) {
       GraphEdge& edge = between.emplace_back();
-      edge.from = first.nodes[sink].id;
-      edge.to = second.nodes[source].id;
+      edge.from = sink;
+      edge.to = static_cast<u32>(first.nodes.size()) + source;
     }
   }
   append(first.edges, between);
-  append(first.nodes, second.nodes);
-  append(first.edges, second.edges);
+  append(first, second);
   return first;
 }
 
 Result<Graph> beside(Graph first, Graph second) {
   SOMA_TRY(check_ids(first, second));
-  append(first.nodes, second.nodes);
-  append(first.edges, second.edges);
+  append(first, second);
   return first;
 }
 

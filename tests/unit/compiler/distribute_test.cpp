@@ -27,8 +27,8 @@ std::string slices_of(const std::string& input, const std::string& tagged,
 
 GraphEdge edge_of(u32 from, u32 to) {
   GraphEdge edge;
-  edge.from = text("n{}", from);
-  edge.to = text("n{}", to);
+  edge.from = from;
+  edge.to = to;
   return edge;
 }
 

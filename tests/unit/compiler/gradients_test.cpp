@@ -147,7 +147,7 @@ struct PathList {
           open.push_back({reader, is_cut || is_opaque[reader]});
         }
       }
-      if (cut > 0) out += text("{}{} ", graph.nodes[i].id, whole > 0 ? "<" : "<<");
+      if (cut > 0) out += text("{}{} ", graph.nodes[i].id.view(), whole > 0 ? "<" : "<<");
     }
     return out;
   }
@@ -166,8 +166,8 @@ std::string cuts_of(const Graph& graph) {
 
 GraphEdge& add_edge(Graph& graph, u32 from, u32 to) {
   GraphEdge& edge = graph.edges.emplace_back();
-  edge.from = graph.nodes[from].id;
-  edge.to = graph.nodes[to].id;
+  edge.from = from;
+  edge.to = to;
   return edge;
 }
 

@@ -128,8 +128,8 @@ TEST_CASE("more ports and dimensions than there may be are refused, and cost not
   for (size_t i = 0; i <= ports_max; ++i) graph.nodes[1].edit().inputs[i].name = text("i{}", i);
   graph.nodes[1].edit().inputs[0].shape.emplace(rank_max + 1);
   GraphEdge& edge = graph.edges.emplace_back();
-  edge.from = "a";
-  edge.to = "b";
+  edge.from = 0;
+  edge.to = 1;
   const std::string said = compile(graph, {}).diagnostics.text();
   CHECK(said ==
         "error graph.limit: node 'b' has 1025 inputs, and 1024 are allowed\n"

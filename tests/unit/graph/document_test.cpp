@@ -90,10 +90,10 @@ TEST_CASE("the manual's example is read key by key") {
   CHECK(talk.config().find("max_tokens")->integer() == 64);
 
   CHECK(graph.edges[0].kind == EdgeKind::Data);
-  CHECK_FALSE(graph.edges[0].arm.has_value());
+  CHECK_FALSE(graph.edges[0].arm().has_value());
   CHECK(graph.edges[1].kind == EdgeKind::Control);
-  CHECK(graph.edges[1].arm == "score > 0.8");
-  CHECK(graph.edges[2].to == "retrain");
+  CHECK(graph.edges[1].arm() == "score > 0.8");
+  CHECK(graph.id_of(graph.edges[2].to) == "retrain");
 }
 
 TEST_CASE("the manual's example prints without its defaults, always the same bytes") {
@@ -539,9 +539,9 @@ TEST_CASE("an edge's settings are read without its ends and its kind") {
   const Result<GraphEdge> edge =
       Graph::parse_edge_settings(R"({"arm":"it > 1","output":"x","input":"y"})");
   REQUIRE(edge.ok());
-  CHECK(edge->arm == "it > 1");
-  CHECK(edge->output == "x");
-  CHECK(edge->input == "y");
+  CHECK(edge->arm() == "it > 1");
+  CHECK(edge->output() == "x");
+  CHECK(edge->input() == "y");
   CHECK_FALSE(edge->capture);
   const Result<GraphEdge> wrong =
       Graph::parse_edge_settings(R"({"from":"a","kind":"data","capture":1})");

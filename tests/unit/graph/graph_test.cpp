@@ -20,7 +20,7 @@ class RandomGraph {
   Graph graph(u32 depth = 0) {
     Graph out;
     for (u32 i = below(6); i > 0; --i) out.nodes.push_back(node(depth));
-    for (u32 i = below(6); i > 0; --i) out.edges.push_back(edge());
+    for (u32 i = below(6); i > 0; --i) out.edges.push_back(edge(out));
     return out;
   }
 
@@ -110,15 +110,21 @@ class RandomGraph {
     return out;
   }
 
-  GraphEdge edge() {
+  // A node, or an id that most often no node has.
+  u32 end(Graph& graph) {
+    const u32 nodes = static_cast<u32>(graph.nodes.size());
+    return nodes > 0 && chance() ? below(nodes) : graph.end_named(word());
+  }
+
+  GraphEdge edge(Graph& graph) {
     GraphEdge out;
-    out.from = word();
-    out.to = word();
+    out.from = end(graph);
+    out.to = end(graph);
     out.kind = chance() ? EdgeKind::Data : EdgeKind::Control;
-    (chance() ? out.arm : out.label) = maybe_word();
+    (chance() ? out.edit().arm : out.edit().label) = maybe_word();
     out.capture = chance();
-    out.output = word();
-    out.input = word();
+    out.edit().output = word();
+    out.edit().input = word();
     return out;
   }
 
