@@ -61,7 +61,8 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* Whether to go on: 1, or 0 if the run was cancelled, its deadline passed, or a branch that was
- * declared earlier failed. For code that takes long.
+ * declared earlier failed. For code that takes long. After a 0 the node returns, whatever it likes:
+ * its value counts no more, and the run ends as cancelled or with its deadline.
  * @since 1.0  @own none  @threads one  @blocks no  @null call */
 SOMA_API int32_t SOMA_CALL soma_call_goes_on(soma_call* call) SOMA_NOEXCEPT;
 

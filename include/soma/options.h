@@ -9,7 +9,7 @@
  *               seed, stream, ignore_end
  *   "plan"      mode, rows, policy, rules (of fusion plans)
  *   "compile"   mode, chunk, parallelize_dag
- *   "run"       remote
+ *   "run"       threads, launch, remote
  *
  * soma_options_describe gives each key's type, default, range and meaning; ABI.md lists them. A
  * key that does not exist is SOMA_NOT_FOUND, a value of the wrong type SOMA_INVALID_ARGUMENT, one

@@ -134,8 +134,8 @@ soma_code soma_graph_add_edge(soma_graph* graph, uint32_t from, uint32_t to, int
       SOMA_ASSIGN(edge, Graph::parse_edge_settings(text));
     }
     SOMA_TRY(check_room(graph->graph.edges.size(), Graph::edges_max, "edges"));
-    edge.from = graph->graph.nodes[from].id;
-    edge.to = graph->graph.nodes[to].id;
+    edge.from = from;
+    edge.to = to;
     edge.kind = kind == SOMA_EDGE_DATA ? EdgeKind::Data : EdgeKind::Control;
     graph->graph.edges.push_back(std::move(edge));
     return {};

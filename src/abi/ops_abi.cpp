@@ -33,9 +33,9 @@ std::string facts(const NodeCall& call) {
   JsonWriter json;
   json.object().field("id", node.id).field("path", call.path()).key("passes").array();
   for (const u64 pass : call.passes()) json.value(pass);
-  json.close().field("op", node.op_name()).field("device", node.device).key("config");
+  json.close().field("op", node.op_name()).field("device", node.device()).key("config");
   // The compiler and the reader of plans have seen that it has a JSON form.
-  if (!write_value(json, node.config).ok()) json.value(nullptr);
+  if (!write_value(json, node.config()).ok()) json.value(nullptr);
   json.close();
   return std::move(json).take();
 }

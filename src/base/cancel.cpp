@@ -11,7 +11,8 @@ constexpr i64 tick_interval_ns = 20'000'000;
 
 void Cancel::reset() {
   requested_.store(false, std::memory_order_relaxed);
-  set_deadline(0);
+  deadline_ns_.store(0, std::memory_order_relaxed);
+  changed_.store(false, std::memory_order_relaxed);
 }
 
 void Cancel::set_tick(Tick tick) {

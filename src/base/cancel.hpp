@@ -16,11 +16,18 @@ class Cancel {
     void* user = nullptr;
   };
 
-  void request() { requested_.store(true, std::memory_order_relaxed); }
+  void request() {
+    requested_.store(true, std::memory_order_relaxed);
+    changed_.store(true, std::memory_order_release);
+  }
   bool requested() const { return requested_.load(std::memory_order_relaxed); }
-  const std::atomic<bool>& flag() const { return requested_; }  // for who looks very often
   // Monotonic nanoseconds (base/clock.hpp); 0: none.
-  void set_deadline(i64 at_ns) { deadline_ns_.store(at_ns, std::memory_order_relaxed); }
+  void set_deadline(i64 at_ns) {
+    deadline_ns_.store(at_ns, std::memory_order_relaxed);
+    changed_.store(true, std::memory_order_release);
+  }
+  // For who looks very often: false as long as neither has been called since the last reset.
+  const std::atomic<bool>& changed() const { return changed_; }
   i64 deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
   void reset();  // takes back the request and the deadline
 
@@ -34,6 +41,7 @@ class Cancel {
 
  private:
   mutable std::atomic<bool> requested_{false};
+  std::atomic<bool> changed_{false};
   std::atomic<i64> deadline_ns_{0};
   Tick tick_;
   // The calling thread's notes for the tick; they are no part of the wish itself.

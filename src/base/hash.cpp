@@ -18,7 +18,7 @@ namespace soma {
 namespace {
 
 using State = crypto_generichash_blake2b_state;
-constexpr size_t digest_bytes = 16;
+constexpr size_t digest_bytes = 16, content_digest_bytes = 32;
 
 State* state_in(u8* storage) {
   return std::launder(reinterpret_cast<State*>(storage));
@@ -63,11 +63,26 @@ std::string Digest::hex() {
   return digits(digest);
 }
 
-std::string content_digest(std::string_view bytes) {
-  u8 digest[32];
-  crypto_generichash_blake2b(digest, sizeof digest, reinterpret_cast<const u8*>(bytes.data()),
-                             bytes.size(), nullptr, 0);
+ContentDigest::ContentDigest() {
+  static_assert(sizeof state_ == sizeof(State) && alignof(State) == 64);
+  crypto_generichash_blake2b_init(new (state_) State, nullptr, 0, content_digest_bytes);
+}
+
+void ContentDigest::feed(std::string_view bytes) {
+  crypto_generichash_blake2b_update(state_in(state_), reinterpret_cast<const u8*>(bytes.data()),
+                                    bytes.size());
+}
+
+std::string ContentDigest::hex() {
+  u8 digest[content_digest_bytes];
+  crypto_generichash_blake2b_final(state_in(state_), digest, sizeof digest);
   return digits(digest);
+}
+
+std::string content_digest(std::string_view bytes) {
+  ContentDigest digest;
+  digest.feed(bytes);
+  return digest.hex();
 }
 
 TextHash::TextHash() {

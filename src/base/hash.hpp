@@ -21,6 +21,17 @@ class Digest {
   alignas(64) u8 state_[384];
 };
 
+// BLAKE2b-256 of bytes that come piece by piece: content_digest of all of them.
+class ContentDigest {
+ public:
+  ContentDigest();
+  void feed(std::string_view bytes);
+  std::string hex();  // 64 lowercase digits; nothing may follow
+
+ private:
+  alignas(64) u8 state_[384];
+};
+
 // BLAKE2b-256 of the bytes as they are, 64 lowercase digits: the digest of public documents and
 // keys, which others can compute with any tool that knows BLAKE2.
 std::string content_digest(std::string_view bytes);

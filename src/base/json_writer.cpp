@@ -88,8 +88,30 @@ JsonWriter& JsonWriter::natural(u64 number) {
   return *this;
 }
 
+namespace {
+
+// How many bytes of the text stand as they are, up to the first that does not.
+size_t plain_length(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7f && text[at] != '"' &&
+         text[at] != '\\') {
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace
+
 void JsonWriter::quote(std::string_view text_in) {
+  const size_t plain = plain_length(text_in), begin = out_.size();
+  if (plain == text_in.size()) {
+    out_.resize(begin + plain + 2, '"');
+    text_in.copy(out_.data() + begin + 1, plain);
+    return;
+  }
   out_ += '"';
+  out_ += text_in.substr(0, plain);
+  text_in.remove_prefix(plain);
   while (!text_in.empty()) {
     const size_t bad = find_invalid_utf8(text_in);
     for (const char c : text_in.substr(0, bad)) {

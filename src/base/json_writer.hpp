@@ -31,6 +31,9 @@ class JsonWriter {
   }
 
   std::string take() && { return std::move(out_); }
+  // For who passes on what was written, piece by piece: what was, since it was last forgotten.
+  std::string_view written() const { return out_; }
+  void forget() { out_.clear(); }
 
  private:
   JsonWriter& integer(i64 number);

@@ -17,6 +17,8 @@
 // thread-local read, three relaxed atomic additions.
 #include "base/memory.hpp"
 
+#include <sys/mman.h>
+
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -37,7 +39,26 @@ struct Header {
 };
 static_assert(sizeof(Header) == smallest_alignment);
 
+#ifdef MADV_HUGEPAGE
+// The system hands out memory page by page, when it is first touched, and takes about 1 ns for each
+// byte of small pages, 0.15 for huge ones. So whole huge pages are asked for where a block has
+// several; where the system knows none, nothing is lost.
+constexpr size_t huge_page = size_t{2} << 20;
+
+void* allocate_huge(size_t size) {
+  if (size > SIZE_MAX - huge_page) return nullptr;
+  const size_t whole = (size + huge_page - 1) / huge_page * huge_page;
+  void* memory = std::aligned_alloc(huge_page, whole);
+  if (memory) madvise(memory, whole, MADV_HUGEPAGE);
+  return memory;
+}
+#else
+constexpr size_t huge_page = SIZE_MAX;
+void* allocate_huge(size_t) { return nullptr; }
+#endif
+
 void* plain_allocate(size_t size, size_t alignment) {
+  if (size / 2 >= huge_page && alignment <= huge_page) return allocate_huge(size);
   if (alignment <= smallest_alignment) return std::malloc(size);
   if (size > SIZE_MAX - alignment) return nullptr;
   return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);

@@ -421,7 +421,7 @@ void Pool::invite(i32 threads) {
   state.wake(threads);
 }
 
-i32 Pool::summon(Job* job, i32 wanted, bool beyond_bound) {
+i32 Pool::summon(Job* job, i32 wanted, Summon how) {
   State& state = *state_;
   i32 coming = 0, submitted = 0;
   {
@@ -429,19 +429,20 @@ i32 Pool::summon(Job* job, i32 wanted, bool beyond_bound) {
     if (state.host) {
       const i32 busy = state.tasks - state.idle;
       coming = std::max(std::min(wanted, state.host->parallelism - busy - state.promised), 0);
+      if (how == Summon::AllOrNone && coming < wanted) return 0;
       submitted = std::max(coming - (state.idle - state.promised), 0);
       state.tasks += submitted;
       state.idle += submitted;
     } else {
       const i32 busy = static_cast<i32>(state.helpers.size()) - state.idle;
-      const i32 allowed = beyond_bound ? threads_limit - 1 : state.bound - 1;
+      const i32 allowed = how == Summon::AllOrNone ? threads_limit - 1 : state.bound - 1;
       const i32 room = std::max(allowed - busy - state.promised, 0);
       coming = std::min(wanted, room);
       while (state.idle - state.promised < coming && state.start_thread()) {
       }
       coming = std::min(coming, state.idle - state.promised);
     }
-    if (coming == 0) return 0;
+    if (coming == 0 || (how == Summon::AllOrNone && coming < wanted)) return 0;
     job->was_summoned.store(true, std::memory_order_relaxed);
     state.tickets.push_back({job, ++state.tickets_made, coming});
     state.promised += coming;

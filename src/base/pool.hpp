@@ -64,9 +64,10 @@ class Pool {
   void invite(i32 threads);
   // Threads that are awake and idle.
   i32 awake() const;
-  // Has `wanted` threads call serve, all at once. Returns how many really will: fewer, if the bound
-  // (unless it may be exceeded) or the system does not allow for more.
-  i32 summon(Job* job, i32 wanted, bool beyond_bound);
+  // Has `wanted` threads call serve, all at once. Returns how many really will. Fewer: as many as
+  // the bound and the system allow for. AllOrNone: that many, if need be beyond the bound, or none.
+  enum class Summon : u8 { Fewer, AllOrNone };
+  i32 summon(Job* job, i32 wanted, Summon how);
 
  private:
   struct State;

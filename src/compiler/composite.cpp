@@ -47,7 +47,7 @@ class Fuser {
   bool is_with(u32 first, u32 at) const {
     const PlanNode& a = plan_.nodes[plan_.items[first].node];
     const PlanNode& b = plan_.nodes[plan_.items[at].node];
-    return a.target == b.target && a.device == b.device;
+    return a.target() == b.target() && a.device() == b.device();
   }
 
   const Plan& plan_;

@@ -220,9 +220,7 @@ class Decomposer {
     PlanNode& made = plan_.nodes.emplace_back();
     static_cast<NodeSpec&>(made) = *draft.spec;
     made.id = draft.id;
-    made.until = {};
-    made.max_iterations.reset();
-    made.carry_from.reset();
+    if (!made.settings.is_usual()) drop_rule(made);
     if (draft.is_branch) {
       open_sequence(in_sequence);
       writer_.leaf(Variant::Execute, place);
@@ -242,6 +240,14 @@ class Decomposer {
     } else {
       writer_.leaf(Variant::Execute, place);
     }
+  }
+
+  // When a loop ends and what it carries stands in its PlanLoop.
+  static void drop_rule(PlanNode& node) {
+    NodeSettings& settings = node.edit();
+    settings.until = {};
+    settings.max_iterations.reset();
+    settings.carry_from.reset();
   }
 
   // The regions of a construct, in the order of its entrances.
@@ -269,7 +275,10 @@ class Decomposer {
     const GraphEdge* last = nullptr;
     for (const u32 index : draft_.leaving.of(node)) {
       const DraftEdge& edge = draft_.edges[index];
-      if (edge.link == Link::Entry && edge.edge != last) entry(*(last = edge.edge));
+      if (edge.link == Link::Entry && edge.edge != last) {
+        last = edge.edge;
+        entry(edge);
+      }
     }
   }
 
@@ -277,7 +286,8 @@ class Decomposer {
   // `else`.
   std::vector<u32> write_arms(u32 node) {
     std::vector<Arm>& arms = plan_.branches.emplace_back();
-    each_entry(node, [&](const GraphEdge& edge) { arms.push_back(arm_of(edge).value()); });
+    each_entry(node,
+               [&](const DraftEdge& edge) { arms.push_back(arm_of(draft_, edge).value()); });
     std::vector<u32> regions = regions_of(node);
     for (size_t i = 0; i + 1 < arms.size(); ++i) {
       if (arms[i].kind() != Arm::Kind::Else) continue;
@@ -292,8 +302,8 @@ class Decomposer {
 
   std::vector<std::string> handoffs_of(u32 node) const {
     std::vector<std::string> targets;
-    each_entry(node, [&](const GraphEdge& edge) {
-      targets.push_back(std::string(draft_.nodes[node].inside) + edge.to);
+    each_entry(node, [&](const DraftEdge& edge) {
+      targets.push_back(std::string(draft_.graph_of(edge).inside).append(draft_.target_of(edge)));
     });
     return targets;
   }
@@ -317,7 +327,8 @@ class Decomposer {
       for (const u32 index : draft_.entering.of(node_at[place])) {
         const DraftEdge& edge = draft_.edges[index];
         if (!carries_value(edge)) continue;
-        plan_.sources.push_back({place_[edge.from], name(edge.output), name(edge.input)});
+        plan_.sources.push_back(
+            {place_[edge.from], name(draft_.output_of(edge)), name(draft_.input_of(edge))});
       }
       node.sources_end = static_cast<u32>(plan_.sources.size());
     }

@@ -55,8 +55,8 @@ class Distributor {
     std::map<std::pair<Target::Kind, std::string_view>, u32> known;
     target_of_.reserve(plan_.nodes.size());
     for (const PlanNode& node : plan_.nodes) {
-      const bool is_local = node.target.kind == Target::Kind::Local;
-      const std::pair key(node.target.kind, std::string_view(node.target.name));
+      const bool is_local = node.target().kind == Target::Kind::Local;
+      const std::pair key(node.target().kind, std::string_view(node.target().name));
       target_of_.push_back(is_local ? here
                                     : known.emplace(key, static_cast<u32>(known.size() + 1))
                                           .first->second);
@@ -117,7 +117,7 @@ class Distributor {
       diagnostics_
           .error(Reason::distribute_target,
                  text("step {} is placed on {}, and {}, behind one of its hand-offs, is not",
-                      quoted(node.id), quoted(node.target.name), quoted(stays.id)))
+                      quoted(node.id), quoted(node.target().name), quoted(stays.id)))
           .node(node.id)
           .node(stays.id)
           .advise("place a step and all behind its hand-offs on one target");
@@ -125,7 +125,7 @@ class Distributor {
       diagnostics_
           .warning(Reason::distribute_target,
                    text("loop {} is placed on {}, and {} in its body is not, so it stays here",
-                        quoted(node.id), quoted(node.target.name), quoted(stays.id)))
+                        quoted(node.id), quoted(node.target().name), quoted(stays.id)))
           .node(node.id)
           .node(stays.id)
           .advise("place all of its body on that target, and the loop goes there as a whole");
@@ -169,7 +169,7 @@ class Distributor {
       if (loop.signal != loop.carry) check_taken(item.node, loop.signal);
     }
     for (const u32 leaf : plan_.leaves) {
-      if (slice_[leaf] == here || !is_opaque(plan_.nodes[leaf].outputs, 0)) continue;
+      if (slice_[leaf] == here || !is_opaque(plan_.nodes[leaf].outputs(), 0)) continue;
       complain(leaf, text("the plan yields the value of {}, which is opaque",
                           quoted(plan_.nodes[leaf].id)));
     }
@@ -195,8 +195,8 @@ class Distributor {
     if (slice_[reader] == slice_[source.node]) return;
     const PlanNode &from = plan_.nodes[source.node], &to = plan_.nodes[reader];
     // What a subgraph declares to take, its roots take.
-    const bool is_taken = to.kind != NodeKind::Subgraph && is_opaque(to.inputs, source.input);
-    if (!is_taken && !is_opaque(from.outputs, source.output)) return;
+    const bool is_taken = to.kind != NodeKind::Subgraph && is_opaque(to.inputs(), source.input);
+    if (!is_taken && !is_opaque(from.outputs(), source.output)) return;
     complain(slice_[reader] != here ? reader : source.node,
              text("{} -> {} carries an opaque value", quoted(from.id), quoted(to.id)))
         .edge(from.id, to.id);
@@ -207,14 +207,14 @@ class Distributor {
     if (slice_[reader] == (construct == no_node ? u32{here} : slice_[construct])) return;
     const PlanNode& to = plan_.nodes[reader];
     if (construct == no_node) {
-      if (!is_opaque(to.inputs, 0)) return;
+      if (!is_opaque(to.inputs(), 0)) return;
       complain(reader, text("{} reads the run's input as an opaque value", quoted(to.id)));
       return;
     }
     // The value of a node that decides goes to the arms; a loop or step hands over what it read.
     const PlanNode& from = plan_.nodes[construct];
     const bool decides = from.kind != NodeKind::Loop && from.kind != NodeKind::Step;
-    if (!is_opaque(to.inputs, 0) && !(decides && is_opaque(from.outputs, 0))) return;
+    if (!is_opaque(to.inputs(), 0) && !(decides && is_opaque(from.outputs(), 0))) return;
     complain(slice_[reader] != here ? reader : construct,
              text("{} hands an opaque value to {}", quoted(from.id), quoted(to.id)))
         .edge(from.id, to.id);
@@ -222,7 +222,7 @@ class Distributor {
 
   void check_taken(u32 loop, u32 node) {
     if (node == no_node || slice_[node] == slice_[loop]) return;
-    if (!is_opaque(plan_.nodes[node].outputs, 0)) return;
+    if (!is_opaque(plan_.nodes[node].outputs(), 0)) return;
     complain(node, text("loop {} takes the value of {} from pass to pass, which is opaque",
                         quoted(plan_.nodes[loop].id), quoted(plan_.nodes[node].id)));
   }
@@ -231,7 +231,7 @@ class Distributor {
     const PlanNode& node = plan_.nodes[remote];
     return diagnostics_
         .error(Reason::distribute_opaque, text("{}, and {} runs on {}", what, quoted(node.id),
-                                               quoted(node.target.name)))
+                                               quoted(node.target().name)))
         .node(node.id)
         .advise("an opaque value can't be sent: place both ends on one target, or let it be "
                 "something that has a form, as text or bytes");
@@ -251,7 +251,7 @@ class Distributor {
 void distribute(Plan& plan, Diagnostics& diagnostics) {
   bool has_any = false;
   for (const PlanNode& node : plan.nodes) {
-    has_any = has_any || node.target.kind != Target::Kind::Local;
+    has_any = has_any || node.target().kind != Target::Kind::Local;
   }
   if (has_any) plan.items = Distributor(plan, diagnostics).distribute();
 }

@@ -15,7 +15,7 @@
 
 #include "base/text.hpp"
 #include "compiler/successors.hpp"
-#include "graph/id_index.hpp"
+#include "graph/ends.hpp"
 #include "graph/regions.hpp"
 
 namespace soma {
@@ -50,23 +50,24 @@ class Inliner {
 
   Placed inline_graph(const Graph& graph, std::string_view prefix, u32 depth) {
     Placed placed;
+    const u32 number = static_cast<u32>(draft_.graphs.size());
+    draft_.graphs.push_back({&graph, prefix});
     check_ids(graph, prefix);
     placed.node.reserve(graph.nodes.size());
     for (u32 i = 0; i < graph.nodes.size(); ++i) {
       const GraphNode& node = graph.nodes[i];
       const std::string_view id = prefix.empty() ? std::string_view(node.id)
-                                                 : keep(std::string(prefix) + node.id);
-      std::vector<std::pair<u32, std::string_view>> leaves;
+                                                 : keep(std::string(prefix).append(node.id));
+      std::vector<u32> leaves;
       if (node.kind == NodeKind::Subgraph && node.graph && !node.graph->nodes.empty()) {
         inline_subgraph(node, id, depth, placed.roots[i], leaves);
       }
       const u32 at = static_cast<u32>(draft_.nodes.size());
       placed.node.push_back(at);
-      draft_.nodes.push_back({&node, id, prefix, node.kind == NodeKind::Branch});
+      draft_.nodes.push_back({&node, id, number, node.kind == NodeKind::Branch});
       // Several leaves are keyed by their ids within the subgraph, as if it ran alone.
-      for (const auto& [leaf, key] : leaves) {
-        draft_.edges.push_back({leaf, at, Link::Data, 0, nullptr, {},
-                                leaves.size() > 1 ? key : std::string_view()});
+      for (const u32 leaf : leaves) {
+        draft_.edges.push_back({leaf, at, 0, Link::Data, leaves.size() > 1, nullptr});
       }
     }
     add_edges(graph, placed);
@@ -74,8 +75,7 @@ class Inliner {
   }
 
   void inline_subgraph(const GraphNode& node, std::string_view id, u32 depth,
-                       std::vector<u32>& roots,
-                       std::vector<std::pair<u32, std::string_view>>& leaves) {
+                       std::vector<u32>& roots, std::vector<u32>& leaves) {
     const Graph& inner = *node.graph;
     const size_t nodes = draft_.nodes.size() + inner.nodes.size();
     if (depth == Graph::nesting_max || nodes > Graph::nodes_max) {
@@ -100,7 +100,7 @@ class Inliner {
     }
     for (const u32 end : find_ends(inner.nodes.size(), links)) {
       if (regions.regions[regions.of[end]].body != Regions::outermost) continue;
-      leaves.emplace_back(placed.node[end], inner.nodes[end].id);
+      leaves.push_back(placed.node[end]);
     }
   }
 
@@ -118,7 +118,7 @@ class Inliner {
 
   void check_ids(const Graph& graph, std::string_view prefix) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      const std::string& id = graph.nodes[i].id;
+      const std::string_view id = graph.nodes[i].id;
       const char* fault = nullptr;
       if (id.empty()) fault = "is empty";
       else if (id.find('/') != id.npos) fault = "holds a slash, which stands for a subgraph";
@@ -139,9 +139,8 @@ class Inliner {
   // ---- Edges
 
   void add_edges(const Graph& graph, const Placed& placed) {
-    IdIndex index(graph.nodes.size());
-    for (u32 i = 0; i < graph.nodes.size(); ++i) {
-      if (index.add(graph.nodes[i].id) == i) continue;
+    const EdgeEnds resolved(graph);
+    for (const u32 i : resolved.repeats()) {
       diagnostics_
           .error(Reason::graph_duplicate_id,
                  text("two nodes have the id {}", quoted(draft_.nodes[placed.node[i]].id)))
@@ -152,29 +151,31 @@ class Inliner {
     std::vector<Ends> known;
     known.reserve(graph.edges.size());
     for (const GraphEdge& edge : graph.edges) {
-      const u32 from = index.find(edge.from), to = index.find(edge.to);
-      if (from == IdIndex::none) complain_unknown(edge, edge.from);
-      if (to == IdIndex::none && edge.from != edge.to) complain_unknown(edge, edge.to);
+      const u32 from = resolved.node(edge.from), to = resolved.node(edge.to);
+      if (from == IdIndex::none) complain_unknown(graph, edge, edge.from);
+      if (to == IdIndex::none && graph.id_of(edge.from) != graph.id_of(edge.to)) {
+        complain_unknown(graph, edge, edge.to);
+      }
       if (from == IdIndex::none || to == IdIndex::none) continue;
       if (from == to) {
         diagnostics_
             .error(Reason::graph_self_loop,
-                   text("an edge leads from node {} to itself", quoted(edge.from)))
-            .node(edge.from)
-            .edge(edge.from, edge.to)
+                   text("an edge leads from node {} to itself", quoted(graph.id_of(from))))
+            .node(graph.id_of(from))
+            .edge(graph.id_of(from), graph.id_of(to))
             .advise("work that repeats is a loop node with a body");
         continue;
       }
       known.push_back({from, to, &edge});
       add_edge(graph, placed, known.back(), entrances[from]);
     }
-    check_duplicates(graph.nodes.size(), known);
+    check_duplicates(graph, known);
   }
 
   struct Ends {
     u32 from, to;                 // nodes of the graph at hand
     const GraphEdge* edge;
-    auto key() const { return std::tie(from, to, edge->kind, edge->output, edge->input); }
+    auto key() const { return std::tie(from, to, edge->kind, edge->output(), edge->input()); }
   };
 
   void add_edge(const Graph& graph, const Placed& placed, const Ends& ends, u32& entrances) {
@@ -183,8 +184,6 @@ class Inliner {
     DraftEdge made;
     made.from = placed.node[ends.from];
     made.edge = &edge;
-    made.output = edge.output;
-    made.input = edge.input;
     if (enters_construct(kind, edge)) {
       made.link = Link::Entry;
       made.entrance = kind == NodeKind::Loop ? 0 : entrances++;
@@ -195,7 +194,7 @@ class Inliner {
     } else {
       made.link = edge.capture ? Link::Capture : Link::Data;
     }
-    check_keys(edge, kind);
+    if (edge.capture || !edge.settings.is_usual()) check_keys(graph, edge, kind);
     std::vector<u32>& entries = entries_;
     entries.clear();
     append_entries(placed, ends.to, entries);
@@ -205,37 +204,40 @@ class Inliner {
     }
   }
 
-  void check_keys(const GraphEdge& edge, NodeKind from) {
+  void check_keys(const Graph& graph, const GraphEdge& edge, NodeKind from) {
     const char* fault = nullptr;
-    const bool has_arm = edge.arm || edge.label;
+    const bool has_arm = edge.arm() || edge.label();
     const bool is_data = edge.kind == EdgeKind::Data;
-    if (edge.arm && edge.label) fault = "has both an arm and a label: one says it all";
+    if (edge.arm() && edge.label()) fault = "has both an arm and a label: one says it all";
     else if (has_arm && is_data) fault = "carries data and has an arm: arms are control edges";
     else if (has_arm && from == NodeKind::Loop) fault = "enters a loop's body, which has no arms";
     else if (has_arm && from == NodeKind::Step) fault = "is a hand-off, which the step picks";
     else if (edge.capture && !is_data) fault = "captures, which only data edges do";
-    else if (!is_data && !(edge.output.empty() && edge.input.empty())) {
+    else if (!is_data && !(edge.output().empty() && edge.input().empty())) {
       fault = "is a control edge and names a port: no value flows along it";
     }
     if (!fault) return;
     diagnostics_
         .error(Reason::graph_edge,
-               text("the edge {} -> {} {}", quoted(edge.from), quoted(edge.to), fault))
-        .edge(edge.from, edge.to);
+               text("the edge {} -> {} {}", quoted(graph.id_of(edge.from)),
+                    quoted(graph.id_of(edge.to)), fault))
+        .edge(graph.id_of(edge.from), graph.id_of(edge.to));
   }
 
-  void complain_unknown(const GraphEdge& edge, const std::string& id) {
+  void complain_unknown(const Graph& graph, const GraphEdge& edge, u32 end) {
+    const std::string_view from = graph.id_of(edge.from), to = graph.id_of(edge.to);
     diagnostics_
         .error(Reason::graph_unknown_node,
                text("the edge {} -> {} names {}, and the graph has no such node",
-                    quoted(edge.from), quoted(edge.to), quoted(id)))
-        .edge(edge.from, edge.to)
+                    quoted(from), quoted(to), quoted(graph.id_of(end))))
+        .edge(from, to)
         .advise("add the node, or correct the edge");
   }
 
   // Only edges between the same two nodes can be duplicates, and hardly ever are there two of them:
   // those are sorted, the others just seen.
-  void check_duplicates(size_t nodes, const std::vector<Ends>& edges) {
+  void check_duplicates(const Graph& graph, const std::vector<Ends>& edges) {
+    const size_t nodes = graph.nodes.size();
     constexpr u32 none = ~u32{0};
     std::vector<Successors::Pair> by_from;  // (from, edge)
     by_from.reserve(edges.size());
@@ -265,9 +267,9 @@ class Inliner {
           .error(Reason::graph_duplicate_edge,
                  text("there are two {} edges {} -> {}{}",
                       edge.edge->kind == EdgeKind::Data ? "data" : "control",
-                      quoted(edge.edge->from), quoted(edge.edge->to),
+                      quoted(graph.id_of(edge.from)), quoted(graph.id_of(edge.to)),
                       edge.edge->kind == EdgeKind::Data ? " between the same ports" : ""))
-          .edge(edge.edge->from, edge.edge->to)
+          .edge(graph.id_of(edge.from), graph.id_of(edge.to))
           .advise("leave one of them");
     }
   }

@@ -24,16 +24,21 @@ enum class Link : u8 {
 struct DraftNode {
   const GraphNode* spec = nullptr;
   std::string_view id;       // "outer/inner"
-  std::string_view inside;   // "outer/": what its loop's signal and carry are named within
+  u32 graph = 0;             // in Draft::graphs: the one that it is a node of
   bool is_branch = false;    // its edges carry arms
+};
+
+struct DraftGraph {
+  const Graph* graph = nullptr;
+  std::string_view inside;   // "outer/": what stands before the ids of its nodes
 };
 
 struct DraftEdge {
   u32 from = 0, to = 0;
-  Link link = Link::Data;
   u32 entrance = 0;          // of an Entry: which of its node's. A loop has one, with many edges
+  Link link = Link::Data;
+  bool is_one_leaf = false;  // from one of several leaves of a subgraph: keyed by the leaf's id
   const GraphEdge* edge = nullptr;  // of the graph; none: from a leaf of a subgraph to its node
-  std::string_view output, input;   // ports; empty: not named
 };
 
 // Edges by node, each list in insertion order.
@@ -51,6 +56,7 @@ class Adjacency {
 };
 
 struct Draft {
+  std::vector<DraftGraph> graphs;  // the first is the whole
   std::vector<DraftNode> nodes;
   std::vector<DraftEdge> edges;
   Adjacency leaving, entering;
@@ -59,6 +65,22 @@ struct Draft {
   // graph_bad_id, graph_duplicate_id, graph_unknown_node, graph_duplicate_edge, graph_self_loop,
   // graph_edge, graph_limit.
   static Draft of(const Graph& graph, Diagnostics& diagnostics);
+
+  // The ports that an edge names, or nothing.
+  std::string_view output_of(const DraftEdge& edge) const {
+    return edge.edge ? std::string_view(edge.edge->output()) : std::string_view();
+  }
+  std::string_view input_of(const DraftEdge& edge) const {
+    if (edge.edge) return edge.edge->input();
+    return edge.is_one_leaf ? nodes[edge.from].spec->id.view() : std::string_view();
+  }
+  // The graph whose edge it is, and the id that this has its target by there.
+  const DraftGraph& graph_of(const DraftEdge& edge) const {
+    return graphs[nodes[edge.from].graph];
+  }
+  std::string_view target_of(const DraftEdge& edge) const {
+    return graph_of(edge).graph->id_of(edge.edge->to);
+  }
 
   // Does anything follow the node? A loop's own body does not: the loop stands for it.
   bool is_followed(u32 node) const {

@@ -108,7 +108,7 @@ class Estimator {
   Cost own(u32 index) {
     const PlanNode& node = plan_.nodes[index];
     if (node.kind == NodeKind::Subgraph) return {};
-    std::optional<double> time_us = node.cost_us;
+    std::optional<double> time_us = node.cost_us();
     for (const auto& [table, name] : {std::pair(&of_nodes_, std::string_view(node.id)),
                                       std::pair(&of_ops_, node.op_name())}) {
       const auto found = table->find(name);

@@ -47,8 +47,8 @@ class Resolver {
 
   void resolve_one(u32 node, PlanLoop& loop) {
     const GraphNode& spec = *draft_.nodes[node].spec;
-    if (spec.max_iterations && *spec.max_iterations > 0) {
-      loop.max_iterations = static_cast<u64>(*spec.max_iterations);
+    if (spec.max_iterations() && *spec.max_iterations() > 0) {
+      loop.max_iterations = static_cast<u64>(*spec.max_iterations());
     }
     const auto body = body_of_.find(node);
     if (body == body_of_.end()) {
@@ -59,7 +59,7 @@ class Resolver {
       return;
     }
     const std::vector<u32>& ends = ends_[body->second];
-    switch (spec.until.kind) {
+    switch (spec.until().kind) {
       case StopRule::Kind::Exhaust: break;
       case StopRule::Kind::BodyTerminal:
         // A body without any end leaks, and the pass before has said where.
@@ -67,12 +67,12 @@ class Resolver {
         if (ends.size() > 1) complain_terminals(node, ends);
         break;
       case StopRule::Kind::WhenSignaled:
-        loop.signal = find(node, body->second, spec.until.node, Reason::loop_unknown_signal,
+        loop.signal = find(node, body->second, spec.until().node, Reason::loop_unknown_signal,
                            "waits for the signal of");
         break;
     }
-    if (spec.carry_from) {
-      loop.carry = find(node, body->second, *spec.carry_from, Reason::loop_unknown_carry,
+    if (spec.carry_from()) {
+      loop.carry = find(node, body->second, *spec.carry_from(), Reason::loop_unknown_carry,
                         "carries the value of");
     } else if (ends.size() == 1) {
       loop.carry = ends[0];
@@ -96,7 +96,7 @@ class Resolver {
       index_.emplace(draft_.nodes.size());
       for (const DraftNode& node : draft_.nodes) index_->add(node.id);
     }
-    const std::string id = std::string(draft_.nodes[loop].inside) + named;
+    const std::string id = std::string(draft_.graphs[draft_.nodes[loop].graph].inside) + named;
     const u32 at = index_->find(id);
     const bool is_inside = at != IdIndex::none && regions_.lies_in(regions_.of[at], body);
     if (is_inside && regions_.regions[regions_.of[at]].body == body) return at;

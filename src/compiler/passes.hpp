@@ -11,7 +11,7 @@ namespace soma {
 // validate.cpp: nodes, ports, devices, settings, loops' bounds, arms; isolated nodes.
 void validate(const Draft& draft, const CompileOptions& options, Diagnostics& diagnostics);
 // Which values an edge that is an arm takes. predicate_syntax.
-Result<Arm> arm_of(const GraphEdge& edge);
+Result<Arm> arm_of(const Draft& draft, const DraftEdge& edge);
 
 // order.cpp: the nodes in the order of Kahn's algorithm, first ready node in insertion order; fewer
 // than all, and graph_cycle, if there is a cycle.

@@ -46,13 +46,15 @@ class Checker {
 
   void check() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      check_declared(node, draft_.nodes[node].spec->inputs, "input");
-      check_declared(node, draft_.nodes[node].spec->outputs, "output");
+      check_declared(node, draft_.nodes[node].spec->inputs(), "input");
+      check_declared(node, draft_.nodes[node].spec->outputs(), "output");
     }
     for (const DraftEdge& edge : draft_.edges) {
       if (!carries_value(edge) || !edge.edge) continue;  // a leaf's whole value is its subgraph's
-      check_end(edge, edge.from, draft_.nodes[edge.from].spec->outputs, edge.output, "output");
-      check_end(edge, edge.to, draft_.nodes[edge.to].spec->inputs, edge.input, "input");
+      check_end(edge, edge.from, draft_.nodes[edge.from].spec->outputs(), draft_.output_of(edge),
+                "output");
+      check_end(edge, edge.to, draft_.nodes[edge.to].spec->inputs(), draft_.input_of(edge),
+                "input");
     }
     for (u32 node = 0; node < draft_.nodes.size(); ++node) check_inputs(node);
   }
@@ -71,6 +73,7 @@ class Checker {
   // ---- What a node declares
 
   void check_declared(u32 node, const std::vector<Port>& ports, std::string_view side) {
+    if (ports.empty()) return;
     if (ports.size() > ports_max) {
       complain_limit(node, text("node {} has {} {}s, and {} are allowed", name(node), ports.size(),
                                 side, ports_max));
@@ -126,15 +129,15 @@ class Checker {
       edges_.push_back(&edge);
     }
     if (edges_.empty()) return;
-    if (draft_.nodes[node].spec->inputs.empty()) check_keys(node);
-    else check_feeds(node, draft_.nodes[node].spec->inputs);
+    if (draft_.nodes[node].spec->inputs().empty()) check_keys(node);
+    else check_feeds(node, draft_.nodes[node].spec->inputs());
   }
 
   void check_feeds(u32 node, const std::vector<Port>& ports) {
     std::vector<const DraftEdge*> feeds(ports.size(), nullptr);
     bool all_resolved = true;
     for (const DraftEdge* edge : edges_) {
-      const Port* port = find_port(ports, edge->input);
+      const Port* port = find_port(ports, draft_.input_of(*edge));
       all_resolved = all_resolved && port;
       if (!port) continue;
       const DraftEdge*& first = feeds[static_cast<size_t>(port - ports.data())];
@@ -161,14 +164,14 @@ class Checker {
   // Several values are keyed by the inputs that their edges name, or by the nodes they come from.
   // Edges that name nothing come from different nodes, or they would be duplicates.
   void check_keys(u32 node) {
-    const bool all_plain = std::all_of(edges_.begin(), edges_.end(), [](const DraftEdge* edge) {
-      return edge->input.empty() && edge->output.empty();
+    const bool all_plain = std::all_of(edges_.begin(), edges_.end(), [&](const DraftEdge* edge) {
+      return draft_.input_of(*edge).empty() && draft_.output_of(*edge).empty();
     });
     if (all_plain || edges_.size() < 2) return;
     std::unordered_map<std::string_view, const DraftEdge*> keys;
     for (const DraftEdge* edge : edges_) {
-      const std::string_view key =
-          edge->input.empty() ? draft_.nodes[edge->from].id : edge->input;
+      const std::string_view input = draft_.input_of(*edge);
+      const std::string_view key = input.empty() ? draft_.nodes[edge->from].id : input;
       const auto [first, is_new] = keys.emplace(key, edge);
       if (is_new) continue;
       complain(Reason::graph_ambiguous_port, *edge, node,
@@ -186,12 +189,12 @@ class Checker {
 }  // namespace
 
 const Port* output_port(const Draft& draft, const DraftEdge& edge) {
-  return find_port(draft.nodes[edge.from].spec->outputs, edge.output);
+  return find_port(draft.nodes[edge.from].spec->outputs(), draft.output_of(edge));
 }
 
 const Port* input_port(const Draft& draft, const DraftEdge& edge) {
   const GraphNode& reader = *draft.nodes[edge.to].spec;
-  return find_port(edge.edge ? reader.inputs : reader.outputs, edge.input);
+  return find_port(edge.edge ? reader.inputs() : reader.outputs(), draft.input_of(edge));
 }
 
 void check_ports(const Draft& draft, Diagnostics& diagnostics) {

@@ -206,9 +206,11 @@ class Owner {
     std::vector<Lifted> lifted;
     lifted.reserve(draft_.edges.size());
     for (u32 i = 0; i < draft_.edges.size(); ++i) lift(i, lifted);
-    std::sort(lifted.begin(), lifted.end(), [](const Lifted& a, const Lifted& b) {
-      return a.level != b.level ? a.level < b.level : a.edge < b.edge;
-    });
+    if (out_.levels.size() > 1) {  // or they are in their order
+      std::sort(lifted.begin(), lifted.end(), [](const Lifted& a, const Lifted& b) {
+        return a.level != b.level ? a.level < b.level : a.edge < b.edge;
+      });
+    }
     std::vector<Successors::Pair> pairs;
     auto at = lifted.cbegin();
     for (u32 region = 0; region < out_.levels.size(); ++region) {

@@ -103,8 +103,8 @@ class Streamer {
     const std::span<const Source> sources = plan_.sources_of(plan_.items[at].node);
     if (sources.size() != 1 || sources[0].node != plan_.items[at - 1].node) return false;
     const PlanNode& before = plan_.nodes[sources[0].node];
-    const bool takes_all = sources[0].output == 0 || before.outputs.size() == 1;
-    return takes_all && before.target == plan_.nodes[plan_.items[at].node].target;
+    const bool takes_all = sources[0].output == 0 || before.outputs().size() == 1;
+    return takes_all && before.target() == plan_.nodes[plan_.items[at].node].target();
   }
 
   const Plan& plan_;

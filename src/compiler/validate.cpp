@@ -36,8 +36,10 @@ class Validator {
 
   void validate() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      check_place(node);
-      check_numbers(node);
+      if (!spec(node).settings.is_usual()) {
+        check_place(node);
+        check_numbers(node);
+      }
       check_settings(node);
       check_kind(node);
       if (draft_.nodes[node].is_branch) check_arms(node);
@@ -53,12 +55,12 @@ class Validator {
   }
 
   void check_place(u32 node) {
-    if (!is_device(spec(node).device)) {
+    if (!is_device(spec(node).device())) {
       complain(Reason::graph_device, node,
-               text("the device of node {} is {}", name(node), quoted(spec(node).device)))
+               text("the device of node {} is {}", name(node), quoted(spec(node).device())))
           .advise("devices are cpu, meta and cuda:N, with N from 0 on");
     }
-    const Target& target = spec(node).target;
+    const Target& target = spec(node).target();
     if (target.kind != Target::Kind::Local && target.name.empty()) {
       complain(Reason::distribute_target, node,
                text("the target of node {} is a {} without a name", name(node),
@@ -68,20 +70,22 @@ class Validator {
   }
 
   void check_numbers(u32 node) {
-    const std::optional<double> cost = spec(node).cost_us;
+    const std::optional<double> cost = spec(node).cost_us();
     if (cost && !(std::isfinite(*cost) && *cost >= 0)) {
       complain(Reason::graph_config, node,
                text("the cost of node {} is {} µs, which no time is", name(node), *cost))
           .advise("leave out what isn't known");
     }
-    if (spec(node).max_turns && *spec(node).max_turns < 1) {
+    if (spec(node).max_turns() && *spec(node).max_turns() < 1) {
       complain(Reason::graph_config, node,
-               text("step {} may take {} turns, and needs one", name(node), *spec(node).max_turns));
+               text("step {} may take {} turns, and needs one", name(node),
+                    *spec(node).max_turns()));
     }
   }
 
   void check_settings(u32 node) {
-    const Value& config = spec(node).config;
+    const Value& config = spec(node).config();
+    if (rules_.empty() && config.is_null()) return;
     if (!config.is_null() && !config.is(ValueKind::Map)) {
       complain(Reason::graph_config, node,
                text("the config of node {} is no map", name(node)));
@@ -119,7 +123,7 @@ class Validator {
         }
         break;
       case NodeKind::Program:
-        if (spec(node).model.empty()) {
+        if (spec(node).model().empty()) {
           complain(Reason::graph_config, node, text("program {} names no model", name(node)))
               .advise(R"("model" is the path of a model file)");
         }
@@ -131,11 +135,11 @@ class Validator {
   }
 
   void check_cap(u32 node) {
-    const std::optional<i64> cap = spec(node).max_iterations;
+    const std::optional<i64> cap = spec(node).max_iterations();
     if (cap && *cap < 1) {
       complain(Reason::loop_cap, node,
                text("loop {} may run {} passes; at least 1 is expected", name(node), *cap));
-    } else if (!cap && spec(node).until.kind == StopRule::Kind::Exhaust) {
+    } else if (!cap && spec(node).until().kind == StopRule::Kind::Exhaust) {
       complain(Reason::loop_cap, node,
                text("loop {} runs until its bound, and has none", name(node)))
           .advise("set max_iterations");
@@ -157,28 +161,29 @@ class Validator {
   }
 
   void check_arms(u32 node) {
-    std::unordered_map<std::string, const GraphEdge*> known;
+    std::unordered_map<std::string, std::string_view> known;  // where it leads
     const GraphEdge* last = nullptr;
     for (const u32 index : draft_.leaving.of(node)) {
       const DraftEdge& edge = draft_.edges[index];
       // An arm that enters a subgraph at several roots is one edge of the graph.
       if (edge.link != Link::Entry || edge.edge == last) continue;
       last = edge.edge;
-      const Result<Arm> arm = arm_of(*edge.edge);
+      const std::string_view target = draft_.target_of(edge);
+      const Result<Arm> arm = arm_of(draft_, edge);
       if (!arm) {
         complain(arm.error().reason(), node,
-                 text("the arm {} -> {}: {}", name(node), quoted(edge.edge->to),
+                 text("the arm {} -> {}: {}", name(node), quoted(target),
                       arm.error().message()))
             .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id);
         continue;
       }
-      if (known.emplace(arm->text(), edge.edge).second) continue;
+      if (known.emplace(arm->text(), target).second) continue;
       const bool is_else = arm->kind() == Arm::Kind::Else;
       complain(is_else ? Reason::branch_two_else : Reason::branch_duplicate_arm, node,
                is_else ? text("branch {} has two arms for all other values, to {} and to {}",
-                              name(node), quoted(known[arm->text()]->to), quoted(edge.edge->to))
+                              name(node), quoted(known[arm->text()]), quoted(target))
                        : text("branch {} has the arm {} twice, to {} and to {}", name(node),
-                              arm->text(), quoted(known[arm->text()]->to), quoted(edge.edge->to)))
+                              arm->text(), quoted(known[arm->text()]), quoted(target)))
           .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id)
           .advise("the second would never run");
     }
@@ -200,10 +205,10 @@ class Validator {
 
 }  // namespace
 
-Result<Arm> arm_of(const GraphEdge& edge) {
-  if (edge.label) return Arm::label(*edge.label);
-  if (edge.arm) return Arm::parse(*edge.arm);
-  return Arm::label(edge.to);  // of a branch: labelled with where it leads
+Result<Arm> arm_of(const Draft& draft, const DraftEdge& edge) {
+  if (edge.edge->label()) return Arm::label(*edge.edge->label());
+  if (edge.edge->arm()) return Arm::parse(*edge.edge->arm());
+  return Arm::label(draft.target_of(edge));  // of a branch: labelled with where it leads
 }
 
 void validate(const Draft& draft, const CompileOptions& options, Diagnostics& diagnostics) {

@@ -125,6 +125,19 @@ void append(std::vector<T>& all, std::vector<T>& more) {
              std::make_move_iterator(more.end()));
 }
 
+void append(Graph& all, Graph& more) {
+  const u32 nodes = static_cast<u32>(all.nodes.size());
+  const u32 strangers = static_cast<u32>(all.strangers.size());
+  for (GraphEdge& edge : more.edges) {
+    for (u32* end : {&edge.from, &edge.to}) {
+      if (*end != GraphEdge::nowhere) *end += *end < Graph::first_stranger ? nodes : strangers;
+    }
+  }
+  append(all.nodes, more.nodes);
+  append(all.edges, more.edges);
+  append(all.strangers, more.strangers);
+}
+
 }  // namespace
 
 std::string automatic_id(const Graph& graph, std::string_view name) {
@@ -134,8 +147,9 @@ std::string automatic_id(const Graph& graph, std::string_view name) {
   std::vector<bool> taken(graph.nodes.size() + 2);
   bool is_taken = false;
   for (const GraphNode& node : graph.nodes) {
-    if (!node.id.starts_with(base)) continue;
-    const std::string_view suffix = std::string_view(node.id).substr(base.size());
+    const std::string_view id = node.id;
+    if (!id.starts_with(base)) continue;
+    const std::string_view suffix = id.substr(base.size());
     is_taken = is_taken || suffix.empty();
     const std::optional<u64> number = number_in(suffix);
     if (number && *number < taken.size()) taken[*number] = true;
@@ -163,20 +177,18 @@ Result<Graph> then(Graph first, Graph second) {
   for (const u32 sink : before.sinks) {
     for (const u32 source : after.sources) {
       GraphEdge& edge = between.emplace_back();
-      edge.from = first.nodes[sink].id;
-      edge.to = second.nodes[source].id;
+      edge.from = sink;
+      edge.to = static_cast<u32>(first.nodes.size()) + source;
     }
   }
   append(first.edges, between);
-  append(first.nodes, second.nodes);
-  append(first.edges, second.edges);
+  append(first, second);
   return first;
 }
 
 Result<Graph> beside(Graph first, Graph second) {
   SOMA_TRY(check_ids(first, second));
-  append(first.nodes, second.nodes);
-  append(first.edges, second.edges);
+  append(first, second);
   return first;
 }
 

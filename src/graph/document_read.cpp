@@ -14,6 +14,7 @@
 // is held to it.
 // Cost: linear. Graphs in graphs recurse as deep as JSON's limit of nesting lets them.
 #include "graph/document_keys.hpp"
+#include "graph/id_index.hpp"
 
 namespace soma {
 
@@ -42,6 +43,7 @@ class Reader : private NodeReader {
   // An edge whose ends and kind are given otherwise.
   Result<GraphEdge> read_edge_settings(JsonView root) && {
     GraphEdge edge;
+    Named ends;
     if (is_object(root, {})) {
       for (const EdgeKey key : {EdgeKey::From, EdgeKey::To, EdgeKey::Kind}) {
         const Key& known = edge_keys[static_cast<size_t>(key)];
@@ -50,28 +52,34 @@ class Reader : private NodeReader {
           complain(Reason::document_type, place, "this key is an argument of its own here");
         }
       }
-      read_edge_keys(root, {}, edge);
+      read_edge_keys(root, {}, edge, ends);
     }
     if (!problems_.none()) return std::move(problems_).take();
     return edge;
   }
 
  private:
+  struct Named {                  // the ends of an edge
+    std::string from, to;
+  };
+
   // ---- The objects
 
   void read_graph(JsonView json, const Place& at, bool is_root, Graph& graph) {
     if (!is_object(json, at)) return;
     if (!read_header(json, at, graph_name, graph_version, is_root)) return;
     required(json, at, "nodes", "a list of nodes");
+    std::vector<Named> ends;      // by edge: nodes may come behind the edges
     each_member<GraphKey>(json, at, "a graph", graph_keys,
                           [&](GraphKey key, JsonView member, const Place& place) {
       switch (key) {
         case GraphKey::Soma:
         case GraphKey::Version: break;
         case GraphKey::Nodes: read_nodes(member, place, graph); break;
-        case GraphKey::Edges: read_edges(member, place, graph); break;
+        case GraphKey::Edges: read_edges(member, place, graph, ends); break;
       }
     });
+    resolve(graph, ends);
   }
 
   void read_nodes(JsonView json, const Place& at, Graph& graph) {
@@ -81,11 +89,25 @@ class Reader : private NodeReader {
     });
   }
 
-  void read_edges(JsonView json, const Place& at, Graph& graph) {
+  void read_edges(JsonView json, const Place& at, Graph& graph, std::vector<Named>& ends) {
     if (!takes(json, at, edges_, Graph::edges_max, "edges")) return;
     each_element(json, at, "a list of edges", [&](JsonView element, const Place& place) {
-      read_edge(element, place, graph.edges.emplace_back());
+      read_edge(element, place, graph.edges.emplace_back(), ends.emplace_back());
     });
+  }
+
+  static void resolve(Graph& graph, std::vector<Named>& ends) {
+    if (ends.empty()) return;
+    IdIndex index(graph.nodes.size());
+    for (const GraphNode& node : graph.nodes) index.add(node.id);
+    const auto end_of = [&](std::string& id) {
+      const u32 node = index.find(id);
+      return node != IdIndex::none ? node : graph.add_stranger(std::move(id));
+    };
+    for (size_t i = 0; i < ends.size(); ++i) {
+      graph.edges[i].from = end_of(ends[i].from);
+      graph.edges[i].to = end_of(ends[i].to);
+    }
   }
 
   void read_node(JsonView json, const Place& at, GraphNode& node) {
@@ -99,28 +121,28 @@ class Reader : private NodeReader {
     });
   }
 
-  void read_edge(JsonView json, const Place& at, GraphEdge& edge) {
+  void read_edge(JsonView json, const Place& at, GraphEdge& edge, Named& ends) {
     if (!is_object(json, at)) return;
     required(json, at, "from", "the id of a node");
     required(json, at, "to", "the id of a node");
-    read_edge_keys(json, at, edge);
+    read_edge_keys(json, at, edge, ends);
   }
 
-  void read_edge_keys(JsonView json, const Place& at, GraphEdge& edge) {
+  void read_edge_keys(JsonView json, const Place& at, GraphEdge& edge, Named& ends) {
     each_member<EdgeKey>(json, at, "an edge", edge_keys,
                          [&](EdgeKey key, JsonView member, const Place& place) {
       switch (key) {
-        case EdgeKey::From: read_text(member, place, edge.from); break;
-        case EdgeKey::To: read_text(member, place, edge.to); break;
+        case EdgeKey::From: read_text(member, place, ends.from); break;
+        case EdgeKey::To: read_text(member, place, ends.to); break;
         case EdgeKey::Kind: read_edge_kind(member, place, edge.kind); break;
-        case EdgeKey::Arm: read_text(member, place, edge.arm.emplace()); break;
-        case EdgeKey::Label: read_text(member, place, edge.label.emplace()); break;
+        case EdgeKey::Arm: read_text(member, place, edge.edit().arm.emplace()); break;
+        case EdgeKey::Label: read_text(member, place, edge.edit().label.emplace()); break;
         case EdgeKey::Capture: read_bool(member, place, edge.capture); break;
-        case EdgeKey::Output: read_text(member, place, edge.output); break;
-        case EdgeKey::Input: read_text(member, place, edge.input); break;
+        case EdgeKey::Output: read_text(member, place, edge.edit().output); break;
+        case EdgeKey::Input: read_text(member, place, edge.edit().input); break;
       }
     });
-    if (edge.arm && edge.label) {
+    if (edge.arm() && edge.label()) {
       complain(Reason::document_type, {&at, "label"},
                "an edge has an `arm` or a `label`, and this one has both: leave one out");
     }

@@ -5,6 +5,20 @@
 
 namespace soma {
 
+namespace {
+
+// Made by the compiler and never destroyed: nothing runs before the library is called.
+union UsualEdge {
+  EdgeSettings settings;
+  constexpr UsualEdge() : settings() {}
+  ~UsualEdge() {}
+};
+constinit const UsualEdge usual_edge;
+
+}  // namespace
+
+const EdgeSettings& EdgeSettings::usual() { return usual_edge.settings; }
+
 // Here and not in the header, since a node owns a Graph, which the header has not defined there.
 GraphNode::GraphNode() = default;
 GraphNode::GraphNode(GraphNode&&) noexcept = default;
@@ -23,6 +37,7 @@ Graph Graph::clone() const {
   out.nodes.reserve(nodes.size());
   for (const GraphNode& node : nodes) out.nodes.push_back(node.clone());
   out.edges = edges;
+  out.strangers = strangers;
   return out;
 }
 
@@ -38,6 +53,22 @@ const GraphNode* Graph::find(std::string_view id) const {
   const auto at = std::find_if(nodes.begin(), nodes.end(),
                                [id](const GraphNode& node) { return node.id == id; });
   return at == nodes.end() ? nullptr : &*at;
+}
+
+u32 Graph::end_named(std::string_view id) {
+  const GraphNode* const node = find(id);
+  return node ? static_cast<u32>(node - nodes.data()) : add_stranger(std::string(id));
+}
+
+u32 Graph::add_stranger(std::string id) {
+  strangers.push_back(std::move(id));
+  return first_stranger + static_cast<u32>(strangers.size() - 1);
+}
+
+std::string_view Graph::id_of(u32 end) const {
+  if (end < nodes.size()) return nodes[end].id;
+  const bool is_stranger = end >= first_stranger && end - first_stranger < strangers.size();
+  return is_stranger ? std::string_view(strangers[end - first_stranger]) : std::string_view();
 }
 
 }  // namespace soma

@@ -23,13 +23,29 @@ struct GraphNode : NodeSpec {
   GraphNode clone() const;        // deep: the subgraph too
 };
 
-struct GraphEdge {
-  std::string from, to;           // ids
-  EdgeKind kind = EdgeKind::Data;
+// What few edges say.
+struct EdgeSettings {
   std::optional<std::string> arm;    // a predicate's text, or "else"
   std::optional<std::string> label;  // a text, a bool's name or a map's `branch`
-  bool capture = false;           // a body or arm reads an outer value
   std::string output, input;      // ports; empty: the only one
+
+  static const EdgeSettings& usual();
+  bool operator==(const EdgeSettings&) const = default;
+};
+
+struct GraphEdge {
+  static constexpr u32 nowhere = ~u32{0};
+
+  u32 from = nowhere, to = nowhere;  // nodes, or others that only have a name: Graph::end_named
+  Rare<EdgeSettings> settings;
+  EdgeKind kind = EdgeKind::Data;
+  bool capture = false;           // a body or arm reads an outer value
+
+  const std::optional<std::string>& arm() const { return settings->arm; }
+  const std::optional<std::string>& label() const { return settings->label; }
+  const std::string& output() const { return settings->output; }
+  const std::string& input() const { return settings->input; }
+  EdgeSettings& edit() { return settings.edit(); }
   bool operator==(const GraphEdge&) const = default;
 };
 
@@ -40,9 +56,12 @@ class Graph {
   static constexpr size_t nodes_max = size_t{1} << 21;
   static constexpr size_t edges_max = size_t{1} << 23;
   static constexpr u32 nesting_max = 100;  // of subgraphs
+  static constexpr u32 first_stranger = u32{1} << 31;
 
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
+  // Ids that edges name, and that no node had then: one that comes later is meant.
+  std::vector<std::string> strangers;
 
   Graph() = default;
   Graph(Graph&&) noexcept = default;
@@ -50,6 +69,12 @@ class Graph {
   Graph clone() const;
   u32 depth() const;              // how deep subgraphs nest; 0: there are none
   const GraphNode* find(std::string_view id) const;  // linear; nullptr if there is none
+
+  // An end of an edge by its id: a node's number, or that of a stranger. Linear.
+  u32 end_named(std::string_view id);
+  u32 add_stranger(std::string id);
+  // The id that an end names; of a number that is neither a node's nor a stranger's, nothing.
+  std::string_view id_of(u32 end) const;
 
   // ---- document_read.cpp, document_write.cpp
   // Strict JSON of version 1: document_* reasons and graph_unknown_kind, all problems at once, each

@@ -11,7 +11,7 @@
 // a cycle, the nodes of the cycle and behind it count as outermost; the compiler names the cycle.
 #include "graph/regions.hpp"
 
-#include "graph/id_index.hpp"
+#include "graph/ends.hpp"
 
 namespace soma {
 
@@ -99,18 +99,17 @@ class Finder {
 bool enters_construct(NodeKind from, const GraphEdge& edge) {
   if (edge.kind != EdgeKind::Control) return false;
   return from == NodeKind::Loop || from == NodeKind::Step || from == NodeKind::Branch ||
-         edge.arm || edge.label;
+         edge.arm() || edge.label();
 }
 
 std::vector<RegionLink> region_links(const Graph& graph) {
-  IdIndex index(graph.nodes.size());
-  for (const GraphNode& node : graph.nodes) index.add(node.id);
+  const EdgeEnds ends(graph);
   std::vector<u32> entrances(graph.nodes.size(), 0);
   std::vector<RegionLink> links;
   links.reserve(graph.edges.size());
   for (const GraphEdge& edge : graph.edges) {
     RegionLink& link = links.emplace_back();
-    const u32 from = index.find(edge.from), to = index.find(edge.to);
+    const u32 from = ends.node(edge.from), to = ends.node(edge.to);
     if (from == IdIndex::none || to == IdIndex::none || from == to) continue;
     link.from = from;
     link.to = to;

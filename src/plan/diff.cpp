@@ -194,17 +194,17 @@ class Differ {
     for (u32 i = 0; i < before_.plan.nodes.size(); ++i) ids.emplace(before_.plan.nodes[i].id, i);
     std::vector<bool> is_left(before_.plan.nodes.size());
     for (u32 i = 0; i < after_.plan.nodes.size(); ++i) {
-      const std::string& id = after_.plan.nodes[i].id;
+      const std::string_view id = after_.plan.nodes[i].id;
       const auto known = ids.find(id);
       if (known == ids.end()) {
-        out_.added.push_back({id, after_.place(i)});
+        out_.added.push_back({std::string(id), after_.place(i)});
       } else {
         is_left[known->second] = true;
         common_.push_back({known->second, i});
       }
     }
     for (u32 i = 0; i < is_left.size(); ++i) {
-      if (!is_left[i]) out_.removed.push_back({before_.plan.nodes[i].id, before_.place(i)});
+      if (!is_left[i]) out_.removed.push_back({before_.plan.nodes[i].id.str(), before_.place(i)});
     }
   }
 
@@ -212,7 +212,7 @@ class Differ {
     const std::vector<bool> stays = find_staying(before_, after_, common_);
     for (const Pair& pair : common_) {
       if (stays[pair.after]) continue;
-      out_.moved.push_back({after_.plan.nodes[pair.after].id, before_.place(pair.before),
+      out_.moved.push_back({after_.plan.nodes[pair.after].id.str(), before_.place(pair.before),
                             after_.place(pair.after)});
     }
   }
@@ -224,7 +224,7 @@ class Differ {
           record_of(before_.plan, pair.before) == record_of(after_.plan, pair.after)) {
         continue;
       }
-      out_.changed.push_back({after_.plan.nodes[pair.after].id,
+      out_.changed.push_back({after_.plan.nodes[pair.after].id.str(),
                               compare(fields_of(before_.plan, pair.before, before),
                                       fields_of(after_.plan, pair.after, after))});
     }

@@ -73,7 +73,7 @@ class Display {
       case Variant::Branch: return text("Branch({}):", id(item.node));
       case Variant::Remote:
         return text("Remote({}, {}):", id(item.node),
-                    shown_target(plan_.nodes[item.node].target));
+                    shown_target(plan_.nodes[item.node].target()));
       case Variant::Composite: return text("Composite({})", chain(at));
       case Variant::Stream: return text("Stream({}, chunk={})", chain(at), item.detail);
       case Variant::Dataflow: return "Dataflow:";

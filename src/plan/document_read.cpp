@@ -314,7 +314,7 @@ class Reader : private NodeReader {
       Target target;
       read_target(said, place, target);
       if (node != no_node && is_table_sound_ && problems_.count() == before &&
-          target != plan_.nodes[node].target) {
+          target != plan_.nodes[node].target()) {
         complain(Reason::document_type, place,
                  text("in the table of nodes, {} has another target",
                       quoted(plan_.nodes[node].id)));

@@ -35,7 +35,7 @@ class Writer {
     u32 children = 0;             // so far
   };
 
-  const std::string& id(u32 node) const { return plan_.nodes[node].id; }
+  std::string_view id(u32 node) const { return plan_.nodes[node].id; }
 
   void write_node(u32 index) {
     document::write_node(json_, in_plans, plan_.nodes[index],
@@ -84,7 +84,7 @@ class Writer {
       case Variant::Loop: json_.object().field(key::node, id(item.node)).key(key::body); break;
       case Variant::Remote:
         json_.object().field(key::node, id(item.node)).key(key::target);
-        write_target(json_, plan_.nodes[item.node].target);
+        write_target(json_, plan_.nodes[item.node].target());
         json_.key(key::plan);
         break;
     }
@@ -174,7 +174,7 @@ void write_sources(JsonWriter& json, const Plan& plan, u32 node) {
   if (sources.empty()) return;
   json.key(key::from).array();
   for (const Source& source : sources) {
-    const std::string& id = plan.nodes[source.node].id;
+    const std::string_view id = plan.nodes[source.node].id;
     if (source.output == 0 && source.input == 0) {
       json.value(id);
       continue;
@@ -196,7 +196,7 @@ void write_until(JsonWriter& json, const Plan& plan, const PlanLoop& loop) {
 }
 
 void write_carry(JsonWriter& json, const Plan& plan, const PlanLoop& loop) {
-  loop.carry == no_node ? json.value(nullptr) : json.value(plan.nodes[loop.carry].id);
+  loop.carry == no_node ? json.value(nullptr) : json.value(plan.nodes[loop.carry].id.view());
 }
 
 }  // namespace document

@@ -142,7 +142,7 @@ class Artist {
   std::string frame_title(const PlanItem& item) const {
     switch (item.variant) {
       case Variant::Loop: return "loop, " + shown_loop(plan_, plan_.loops[item.detail]);
-      case Variant::Remote: return "remote, " + shown_target(plan_.nodes[item.node].target);
+      case Variant::Remote: return "remote, " + shown_target(plan_.nodes[item.node].target());
       case Variant::Composite: return "composite";
       case Variant::Stream: return text("stream, chunk={}", item.detail);
       case Variant::Dataflow: return "dataflow";

@@ -114,7 +114,7 @@ class CellMaker {
         open(Kind::Wave, at);
         break;
       case Variant::Remote:
-        open_frame(at, "remote", shown_target(plan_.nodes[item.node].target));
+        open_frame(at, "remote", shown_target(plan_.nodes[item.node].target()));
         break;
       case Variant::Composite:
         open_frame(at, "composite", "");

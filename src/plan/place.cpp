@@ -66,7 +66,7 @@ std::string PlanLayout::step(u32 child) const {
                   printable(plan.branches[around.detail][index[child]].text()));
     case Variant::Loop: return text("{}({})", name, id());
     case Variant::Remote:
-      return text("{}({})", name, shown_target(plan.nodes[around.node].target));
+      return text("{}({})", name, shown_target(plan.nodes[around.node].target()));
     case Variant::Composite:
     case Variant::Stream: return std::string(name);
     case Variant::Empty:

@@ -10,9 +10,9 @@
 #include "plan/verify.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/text.hpp"
+#include "value/repeats.hpp"
 
 namespace soma {
 
@@ -29,7 +29,7 @@ void PlanCheck::complain_at(u32 item, std::string_view what) {
 }
 
 void PlanCheck::complain_of(u32 node, std::string_view what) {
-  const std::string& id = plan.nodes[node].id;
+  const std::string_view id = plan.nodes[node].id;
   problems.add(fail(Reason::document_type, "node {}: {}", quoted(id), what).with("node", id));
 }
 
@@ -73,16 +73,20 @@ bool is_digest(std::string_view digest) {
 
 void check_nodes(PlanCheck& check) {
   const std::vector<PlanNode>& nodes = check.plan.nodes;
-  std::unordered_set<std::string_view> ids;
-  ids.reserve(nodes.size());
+  const std::vector<u32> repeats =
+      find_repeats(static_cast<u32>(nodes.size()), [&](u32 i) { return nodes[i].id.view(); });
+  auto repeat = repeats.begin();
   for (u32 i = 0; i < nodes.size(); ++i) {
     const PlanNode& node = nodes[i];
+    const bool is_repeat = repeat != repeats.end() && *repeat == i;
+    if (is_repeat) ++repeat;
     if (!is_id(node.id)) {
       check.complain_of(i, "an id is some UTF-8 text without the character NUL");
-    } else if (!ids.insert(node.id).second) {
+    } else if (is_repeat) {
       check.complain_of(i, "another node has the same id");
     }
-    if (node.max_iterations || node.carry_from || node.until != StopRule{}) {
+    if (node.settings.is_usual()) continue;
+    if (node.max_iterations() || node.carry_from() || node.until() != StopRule{}) {
       check.complain_of(i, "a loop's bound, stop rule and carry do not lie in its node's record");
     }
   }

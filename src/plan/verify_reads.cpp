@@ -151,8 +151,8 @@ class ReadCheck {
   void check_keys(u32 reader, std::span<const Source> sources) {
     keys_.clear();
     for (const Source& source : sources) {
-      const std::string& key =
-          source.input == 0 ? plan_.nodes[source.node].id : plan_.names[source.input];
+      const std::string_view key =
+          source.input == 0 ? plan_.nodes[source.node].id.view() : plan_.names[source.input];
       if (keys_.insert(key).second) continue;
       check_.complain_of(reader, text("two of the values that it reads have the key {}",
                                       quoted(key)));

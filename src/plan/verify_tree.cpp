@@ -155,7 +155,7 @@ class TreeCheck {
   void check_remote(u32 at) {
     const u32 node = plan_.items[at].node;
     if (node != next_) check_.complain_at(at, "it names another node than the first one in it");
-    if (plan_.nodes[node].target.kind == Target::Kind::Local) {
+    if (plan_.nodes[node].target().kind == Target::Kind::Local) {
       check_.complain_at(at, "the target of its node is local");
     }
   }

@@ -49,7 +49,7 @@ void forget(void* kept) {
 Status check_settings(const PlanNode& node) {
   const OpRule* rule = std::ranges::find(rules, node.op_name(), &OpRule::op);
   Problems problems;
-  for (const std::string& broken : broken_settings(*rule, node.config)) {
+  for (const std::string& broken : broken_settings(*rule, node.config())) {
     problems.add(fail(Reason::graph_config, "{}", broken));
   }
   return std::move(problems).status();
@@ -71,7 +71,7 @@ Result<void*> bind_nothing(void*, const PlanNode& node) {
 template <typename T, Result<T> (*make)(const Value& setting)>
 Result<void*> bind_setting(void*, const PlanNode& node) {
   SOMA_TRY(check_settings(node));
-  SOMA_ASSIGN(T made, make(node.config.map()[0].value));
+  SOMA_ASSIGN(T made, make(node.config().map()[0].value));
   return static_cast<void*>(std::make_unique<T>(std::move(made)).release());
 }
 

@@ -178,7 +178,8 @@ void Crew::offer(Wave& wave, bool owner_is_free) {
   const std::lock_guard lock(mutex_);
   if (launch_ == LaunchMode::Always && is_open_) {
     const i32 room = std::max(threads_ - 1 - hands_ - coming_, 0);
-    summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)), false);
+    summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)),
+           Pool::Summon::Fewer);
   }
   if (!wave.can_share()) return;
   if (std::ranges::find(shared_, &wave) == shared_.end()) shared_.push_back(&wave);
@@ -192,23 +193,23 @@ Status Crew::share(Wave& wave, bool owner_is_free) {
   {
     const std::lock_guard lock(mutex_);
     missing = wave.missing_hands(owner_is_free);
-    coming = summon(wave, missing, true);
+    coming = summon(wave, missing, Pool::Summon::AllOrNone);
   }
   if (coming < static_cast<i32>(missing)) {
     return fail(Reason::run_threads,
                 "branches that may wait for each other need {} more threads at the same time, and "
-                "the system gives {}",
-                missing, coming);
+                "there are not so many now: other runs have them, or the system gives no more",
+                missing);
   }
   offer(wave, owner_is_free);
   return {};
 }
 
 // Under the mutex, under which promises are kept too: there are as many as threads to come.
-i32 Crew::summon(Wave& wave, u32 wanted, bool beyond_bound) {
+i32 Crew::summon(Wave& wave, u32 wanted, Pool::Summon how) {
   if (wanted == 0) return 0;
   wave.promise(wanted);             // first, so that nobody else takes what is theirs
-  const i32 coming = pool_->summon(job_, static_cast<i32>(wanted), beyond_bound);
+  const i32 coming = pool_->summon(job_, static_cast<i32>(wanted), how);
   wave.withdraw(wanted - static_cast<u32>(coming));
   coming_ += coming;
   return coming;
@@ -587,7 +588,7 @@ void Crew::look_after() {
   if (quiet_looks_ < u64{1} << std::min(beyond, doublings_max)) return;
   beyond_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  const i32 coming = pool_->summon(job_, 1, true);
+  const i32 coming = pool_->summon(job_, 1, Pool::Summon::AllOrNone);
   coming_ += coming;
   if (coming == 0) beyond_.fetch_sub(1, std::memory_order_relaxed);
 }

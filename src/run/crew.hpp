@@ -88,7 +88,7 @@ class Crew {
     u32 rings = 0;                 // of the bell, before that
   };
   Entered enter_one(Hand hand);
-  i32 summon(Wave& wave, u32 wanted, bool beyond_bound);
+  i32 summon(Wave& wave, u32 wanted, Pool::Summon how);
   void work_on(Entered entered) noexcept;
   bool work_on(Wave& wave, const Share& share, Hand hand, Strand& strand);
   bool walk(Strand& strand, i64 pause_at_ns, bool is_caller);

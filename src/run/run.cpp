@@ -38,17 +38,17 @@ Status check_supported(const Plan& plan, const RunOptions& options) {
   for (u32 at = 0; at < plan.items.size(); ++at) {
     const PlanItem& item = plan.items[at];
     if (item.variant == Variant::Stream) {
-      const std::string& id = plan.nodes[plan.items[at + 1].node].id;
+      const std::string_view id = plan.nodes[plan.items[at + 1].node].id;
       problems.add(fail(Reason::run_unsupported,
                         "node {}: this version of the library can't run plans with a {}",
                         quoted(id), variant_name(item.variant))
                        .with("node", id));
     } else if (item.variant == Variant::Remote && !options.remote_inline) {
-      const std::string& id = plan.nodes[item.node].id;
+      const std::string_view id = plan.nodes[item.node].id;
       problems.add(fail(Reason::run_no_transport,
                         "node {} is to run on target {}, and the run has no transport: run it "
                         "here with the option remote=inline",
-                        quoted(id), quoted(plan.nodes[item.node].target.name))
+                        quoted(id), quoted(plan.nodes[item.node].target().name))
                        .with("node", id));
     }
   }

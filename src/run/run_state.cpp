@@ -39,9 +39,9 @@ std::vector<u64> RunState::passes_around(u32 node) const {
 std::string RunState::path(u32 node) const {
   std::string out;
   for (const u32 loop : course.loops_around(node)) {
-    out += text("{}[{}]/", plan.nodes[course.constructs()[loop].node].id, passes[loop]);
+    out += text("{}[{}]/", plan.nodes[course.constructs()[loop].node].id.view(), passes[loop]);
   }
-  return out + plan.nodes[node].id;
+  return out.append(plan.nodes[node].id);
 }
 
 Error RunState::at(u32 node, Error error) const {

@@ -36,7 +36,10 @@ Strand::Next Strand::enter_wave(const Stop& stop) {
   frame.wave = run_.crew.open(terms);
   frames_.push_back(frame);
   Status summoned = run_.crew.share(*frame.wave, true);
-  if (!summoned.ok()) return fail_at(frame.region.begin, std::move(summoned).error());
+  if (!summoned.ok()) {
+    frame.wave->drop();             // none may begin and wait for those that can't
+    return fail_at(frame.region.begin, std::move(summoned).error());
+  }
   if (is_caller_) run_.crew.invite_to(stop);
   return Next::Go;
 }

@@ -34,6 +34,7 @@ Strand::Next Strand::enter_step(const Stop& stop) {
   Status goes_on = check_at(node);
   if (!goes_on.ok()) return fail_at(node, run_.at(node, std::move(goes_on).error()));
   Result<StepRun::State> state = step_->go_on();
+  if (told_node_ != no_node) return stop_as_told();
   if (!state.ok()) return fail_at(node, run_.failure(node, std::move(state).error()));
   switch (*state) {
     case StepRun::State::Waiting: return Next::Parked;

@@ -22,7 +22,7 @@ std::string StepCall::path() const { return run_.run_.path(run_.node_); }
 u32 StepCall::turn() const { return static_cast<u32>(run_.history_.size()); }
 const Value& StepCall::input() const { return run_.input_; }
 std::span<const std::vector<Value>> StepCall::history() const { return run_.history_; }
-Status StepCall::check() const { return run_.strand_.check_at(run_.node_); }
+Status StepCall::check() const { return run_.strand_.check_in_call(); }
 
 std::span<const Value> StepCall::results() const {
   if (run_.history_.empty()) return {};
@@ -62,7 +62,7 @@ Result<StepRun::State> StepRun::go_on() {
 }
 
 Status StepRun::take_turn() {
-  const i64 turns = run_.plan.nodes[node_].max_turns.value_or(turns_max);
+  const i64 turns = run_.plan.nodes[node_].max_turns().value_or(turns_max);
   if (static_cast<i64>(history_.size()) >= turns) {
     return fail(Reason::step_turns,
                 "it has asked for effects in each of its {} turns and did not end: raise "

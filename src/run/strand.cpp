@@ -40,6 +40,7 @@ void Strand::listen_to(u32 rings) {
 void Strand::begin(const Region& region, bool in_loop) {
   frames_.clear();
   loops_ = in_loop ? 1 : 0;
+  told_node_ = no_node;
   failure_.reset();
   push(region, Course::whole, 0, course().first_stop(region.item));
 }
@@ -92,24 +93,35 @@ Strand::Next Strand::call_until(u32 end) {
   Status status;
   node_ = call_all(node_, end, status);
   call_.let_go();
+  if (told_node_ != no_node) return stop_as_told();
   if (!status.ok()) return fail_at(node_, run_.failure(node_, std::move(status).error()));
   if (node_ == end) return Next::Go;
   if (attend()) return answer_bell();
-  return fail_at(node_, run_.at(node_, fail(Reason::cancelled, "the caller asked to stop")));
+  // Somebody asked to stop, or set a deadline or took one back.
+  return call_watched_until(end);
+}
+
+// A node was told to stop, and has returned: whatever it said, what it yields may be half of it.
+Strand::Next Strand::stop_as_told() {
+  const u32 node = std::exchange(told_node_, no_node);
+  Status still = check_at(node);
+  told_node_ = no_node;
+  if (still.ok()) still = fail(Reason::cancelled, "the node was asked to stop");
+  return fail_at(node, run_.at(node, std::move(still).error()));
 }
 
 // Calls nodes until one fails, the bell rings or the caller wants to stop; returns which is next,
 // or failed. All that a run costs beyond its bodies is in this loop.
 u32 Strand::call_all(u32 node, u32 end, Status& failed) {
   const Bound* bound = run_.binding->nodes().data() + node;
-  const std::atomic<bool>& stop = run_.cancel->flag();
+  const std::atomic<bool>& changed = run_.cancel->changed();
   const std::atomic<u32>& rings = run_.crew.bell().rings;
   const u32 heard = heard_;
   for (; node < end; ++node, ++bound) {
     call_.begin(node);
     fence_lightly();
     if (rings.load(std::memory_order_relaxed) != heard) break;
-    if (stop.load(std::memory_order_relaxed)) break;
+    if (changed.load(std::memory_order_acquire)) break;
     Status status = bound->forward(bound->user, call_);
     if (!status.ok()) {
       failed = std::move(status);
@@ -135,6 +147,7 @@ Strand::Next Strand::call_watched_until(u32 end) {
     tell(Event::Kind::NodeStarted, node_);
     const i64 begun_ns = run_.crew.is_measuring() ? now_ns() : 0;
     status = bound[node_].forward(bound[node_].user, call_);
+    if (told_node_ != no_node) return stop_as_told();
     if (!status.ok()) return fail_at(node_, run_.failure(node_, std::move(status).error()));
     if (begun_ns != 0) run_.crew.measured(node_, now_ns() - begun_ns);
     call_.let_go();
@@ -231,6 +244,12 @@ Status Strand::check_at(u32 node) const {
   SOMA_TRY(check());
   if (!run_.crew.stopped_by(node)) return {};
   return fail(Reason::cancelled, "a branch that was declared earlier has failed");
+}
+
+Status Strand::check_in_call() {
+  Status status = check_at(call_.index());
+  if (!status.ok()) told_node_ = call_.index();
+  return status;
 }
 
 void Strand::tell(Event::Kind kind, u32 node, const Error* error) {

@@ -68,6 +68,7 @@ class Strand {
   Next call_watched_until(u32 end);
   bool attend();                    // whether the bell has rung; afterwards frames may change
   Next answer_bell();
+  Next stop_as_told();
   Next enter(const Stop& stop);
   Next leave_region();
   Next fail_at(u32 node, Error error);
@@ -76,7 +77,7 @@ class Strand {
   Next exception();
   Status check() const;             // whether the caller wants it to go on
   Status check_at(u32 node) const;  // and all others
-  Status check_in_call() const { return check_at(call_.index()); }
+  Status check_in_call();           // the same for a node, which may stop because of it
   void tell(Event::Kind kind, u32 node, const Error* error = nullptr);
   void settle(u64 nodes);           // counts them as done, unless a loop will
   void push(const Region& region, u32 construct, u32 stop, u32 first_stop);
@@ -113,6 +114,7 @@ class Strand {
   u32 loops_ = 0;                   // around the walk, as far as it matters
   u32 heard_ = 0;                   // rings of the bell
   u32 depth_ = 0;
+  u32 told_node_ = no_node;         // that was told to stop
   i64 pause_at_ns_ = 0;
   bool is_caller_ = false;
   std::unique_ptr<StepRun> step_;   // the one that the walk is in

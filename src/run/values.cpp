@@ -96,11 +96,11 @@ std::vector<u8> Values::count_readers(const Course& course) const {
 
 // A node with one output yields it, and no map with one member.
 bool Values::reads_all_of(const Source& source) const {
-  return source.output == 0 || plan_.nodes[source.node].outputs.size() == 1;
+  return source.output == 0 || plan_.nodes[source.node].outputs().size() == 1;
 }
 
 std::string_view Values::key_of(const Source& source) const {
-  return source.input == 0 ? plan_.nodes[source.node].id : plan_.names[source.input];
+  return source.input == 0 ? plan_.nodes[source.node].id.view() : plan_.names[source.input];
 }
 
 void Values::set_present(u32 begin, u32 end, bool is_present) {
@@ -205,7 +205,7 @@ Value Values::result() const {
   std::vector<Member> members;
   members.reserve(plan_.leaves.size());
   for (const u32 leaf : plan_.leaves) {
-    if (is_present(leaf)) members.push_back({plan_.nodes[leaf].id, value(leaf)});
+    if (is_present(leaf)) members.push_back({plan_.nodes[leaf].id.str(), value(leaf)});
   }
   return Value::map(std::move(members));
 }

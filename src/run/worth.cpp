@@ -43,8 +43,8 @@ std::vector<WorthyWave> Worth::declared(u32 threads) {
   cost_ns_.assign(plan_.nodes.size(), 0);
   bool any = false;
   for (u32 node = 0; node < plan_.nodes.size(); ++node) {
-    if (!plan_.nodes[node].cost_us) continue;
-    cost_ns_[node] = static_cast<float>(std::max(*plan_.nodes[node].cost_us, 0.0) * 1e3);
+    if (!plan_.nodes[node].cost_us()) continue;
+    cost_ns_[node] = static_cast<float>(std::max(*plan_.nodes[node].cost_us(), 0.0) * 1e3);
     any = true;
   }
   if (!any) return {};

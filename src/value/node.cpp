@@ -1,4 +1,4 @@
-// The names of kinds of nodes and of ways to stream.
+// The names of kinds of nodes and of ways to stream, and what nodes say that say nothing.
 #include "value/node.hpp"
 
 #include <algorithm>
@@ -22,7 +22,17 @@ std::optional<Enum> by_name(const std::array<std::string_view, count>& names,
   return static_cast<Enum>(at - names.begin());
 }
 
+// Made by the compiler and never destroyed: nothing runs before the library is called.
+union Usual {
+  NodeSettings settings;
+  constexpr Usual() : settings() {}
+  ~Usual() {}
+};
+constinit const Usual usual_node;
+
 }  // namespace
+
+const NodeSettings& NodeSettings::usual() { return usual_node.settings; }
 
 std::string_view node_kind_name(NodeKind kind) { return node_kinds[static_cast<size_t>(kind)]; }
 std::optional<NodeKind> node_kind_by_name(std::string_view name) {

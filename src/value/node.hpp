@@ -2,6 +2,8 @@
 #pragma once
 
 #include "value/dtype.hpp"
+#include "value/name.hpp"
+#include "value/rare.hpp"
 #include "value/value.hpp"
 
 namespace soma {
@@ -44,19 +46,11 @@ struct StopRule {
   bool operator==(const StopRule&) const = default;
 };
 
-struct NodeSpec {
-  std::string id;
-  NodeKind kind = NodeKind::Function;
-  std::string op;                 // the name that a run binds to code; empty: the id
-  u32 op_version = 1;
+// What few nodes say of themselves.
+struct NodeSettings {
   std::vector<Port> inputs, outputs;
   Value config;                   // a map, or null
   std::vector<u8> state;
-  bool cacheable = false;
-  bool deterministic = true;
-  bool differentiable = false;
-  bool waits = false;             // it may wait for another branch
-  StreamMode stream_mode = StreamMode::None;
   std::optional<double> cost_us;
   Target target;
   std::string device = "cpu";     // "cpu", "cuda:N" or "meta"
@@ -68,7 +62,40 @@ struct NodeSpec {
   std::string model, task;                 // program
   Value deployment;                        // program
 
+  static const NodeSettings& usual();
+};
+
+// Graphs have millions of these, so what most do not need lies elsewhere: read by its name, written
+// through edit().
+struct NodeSpec {
+  Name id;
+  Name op;                        // the name that a run binds to code; empty: the id
+  Rare<NodeSettings> settings;
+  u32 op_version = 1;
+  NodeKind kind = NodeKind::Function;
+  StreamMode stream_mode = StreamMode::None;
+  bool cacheable : 1 = false;
+  bool deterministic : 1 = true;
+  bool differentiable : 1 = false;
+  bool waits : 1 = false;         // it may wait for another branch
+
   std::string_view op_name() const { return op.empty() ? id : op; }
+
+  const std::vector<Port>& inputs() const { return settings->inputs; }
+  const std::vector<Port>& outputs() const { return settings->outputs; }
+  const Value& config() const { return settings->config; }
+  const std::vector<u8>& state() const { return settings->state; }
+  std::optional<double> cost_us() const { return settings->cost_us; }
+  const Target& target() const { return settings->target; }
+  const std::string& device() const { return settings->device; }
+  std::optional<i64> max_iterations() const { return settings->max_iterations; }
+  const StopRule& until() const { return settings->until; }
+  const std::optional<std::string>& carry_from() const { return settings->carry_from; }
+  std::optional<i64> max_turns() const { return settings->max_turns; }
+  const std::string& model() const { return settings->model; }
+  const std::string& task() const { return settings->task; }
+  const Value& deployment() const { return settings->deployment; }
+  NodeSettings& edit() { return settings.edit(); }
 };
 
 }  // namespace soma

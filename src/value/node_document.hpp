@@ -1,6 +1,8 @@
 // Records of nodes in documents: the keys that graphs and plans share, their reader and writer.
 #pragma once
 
+#include <bit>
+
 #include "base/json_writer.hpp"
 #include "value/document_walk.hpp"
 #include "value/node.hpp"
@@ -67,6 +69,7 @@ class NodeReader : protected Walk {
   void read_node_key(NodeKey key, JsonView json, const Place& at, NodeSpec& node);
   void read_ports(JsonView json, const Place& at, bool are_inputs, std::vector<Port>& ports);
   void read_port(JsonView json, const Place& at, bool is_input, Port& port);
+  void read_name(JsonView json, const Place& at, Name& out);
   void read_op_version(JsonView json, const Place& at, u32& out);
   void read_cost(JsonView json, const Place& at, std::optional<double>& out);
   void read_stream_mode(JsonView json, const Place& at, StreamMode& out);
@@ -84,12 +87,36 @@ void write_node_key(JsonWriter& json, NodeKey key, const NodeSpec& node);
 // "local", {"tag": …} or {"worker": …}.
 void write_target(JsonWriter& json, const Target& target);
 
+// The keys that may say something, as bits; all others have their default.
+inline u32 telling_keys(const NodeSpec& node) {
+  static_assert(std::size(node_keys) <= 32);
+  if (!node.settings.is_usual()) return ~0U;
+  u32 keys = 0;
+  const auto tell = [&keys](bool says_something, NodeKey key) {
+    keys |= u32{says_something} << static_cast<u32>(key);
+  };
+  tell(true, NodeKey::Id);
+  tell(node.kind != NodeKind::Function, NodeKey::Kind);
+  tell(!node.op.empty(), NodeKey::Op);
+  tell(node.op_version != 1, NodeKey::OpVersion);
+  tell(true, NodeKey::Graph);
+  tell(node.differentiable, NodeKey::Differentiable);
+  tell(node.cacheable, NodeKey::Cacheable);
+  tell(!node.deterministic, NodeKey::Deterministic);
+  tell(node.waits, NodeKey::Waits);
+  tell(node.stream_mode != StreamMode::None, NodeKey::StreamMode);
+  tell(true, NodeKey::From);
+  return keys;
+}
+
 // What a node of its kind may have in such a document. own(key) writes what has no place in a
 // NodeSpec.
 template <typename Own>
 void write_node(JsonWriter& json, u32 document, const NodeSpec& node, Own own) {
   json.object();
-  for (size_t i = 0; i < std::size(node_keys); ++i) {
+  for (u32 left = telling_keys(node); left != 0; left &= left - 1) {
+    const size_t i = static_cast<size_t>(std::countr_zero(left));
+    if (i >= std::size(node_keys)) break;
     const NodeKey key = static_cast<NodeKey>(i);
     if ((node_keys[i].kinds & kind_bit(node.kind)) == 0) continue;
     if ((node_keys[i].documents & document) == 0) continue;

@@ -60,32 +60,37 @@ bool NodeReader::may_have(NodeKey key, u32 kinds, const NodeSpec& node, const Pl
 }
 
 void NodeReader::read_node_key(NodeKey key, JsonView json, const Place& at, NodeSpec& node) {
+  const auto flag = [&](bool usual) {
+    read_bool(json, at, usual);
+    return usual;
+  };
   switch (key) {
-    case NodeKey::Id: read_text(json, at, node.id); break;
-    case NodeKey::Kind: break;
-    case NodeKey::Op: read_text(json, at, node.op); break;
-    case NodeKey::OpVersion: read_op_version(json, at, node.op_version); break;
-    case NodeKey::MaxIterations: read_integer(json, at, node.max_iterations.emplace()); break;
-    case NodeKey::Until: read_until(json, at, node.until); break;
-    case NodeKey::CarryFrom: read_text(json, at, node.carry_from.emplace()); break;
-    case NodeKey::MaxTurns: read_integer(json, at, node.max_turns.emplace()); break;
-    case NodeKey::Model: read_text(json, at, node.model); break;
-    case NodeKey::Task: read_text(json, at, node.task); break;
-    case NodeKey::Deployment: node.deployment = value_of(json); break;
-    case NodeKey::Inputs: read_ports(json, at, true, node.inputs); break;
-    case NodeKey::Outputs: read_ports(json, at, false, node.outputs); break;
-    case NodeKey::Differentiable: read_bool(json, at, node.differentiable); break;
-    case NodeKey::Cacheable: read_bool(json, at, node.cacheable); break;
-    case NodeKey::Deterministic: read_bool(json, at, node.deterministic); break;
-    case NodeKey::Waits: read_bool(json, at, node.waits); break;
-    case NodeKey::StreamMode: read_stream_mode(json, at, node.stream_mode); break;
-    case NodeKey::CostUs: read_cost(json, at, node.cost_us); break;
-    case NodeKey::Target: read_target(json, at, node.target); break;
-    case NodeKey::Device: read_text(json, at, node.device); break;
-    case NodeKey::State: read_state(json, at, node.state); break;
-    case NodeKey::Config: read_config(json, at, node.config); break;
+    case NodeKey::Id: return read_name(json, at, node.id);
+    case NodeKey::Op: return read_name(json, at, node.op);
+    case NodeKey::OpVersion: return read_op_version(json, at, node.op_version);
+    case NodeKey::Differentiable: node.differentiable = flag(node.differentiable); return;
+    case NodeKey::Cacheable: node.cacheable = flag(node.cacheable); return;
+    case NodeKey::Deterministic: node.deterministic = flag(node.deterministic); return;
+    case NodeKey::Waits: node.waits = flag(node.waits); return;
+    case NodeKey::StreamMode: return read_stream_mode(json, at, node.stream_mode);
+    case NodeKey::MaxIterations:
+      return read_integer(json, at, node.edit().max_iterations.emplace());
+    case NodeKey::Until: return read_until(json, at, node.edit().until);
+    case NodeKey::CarryFrom: return read_text(json, at, node.edit().carry_from.emplace());
+    case NodeKey::MaxTurns: return read_integer(json, at, node.edit().max_turns.emplace());
+    case NodeKey::Model: return read_text(json, at, node.edit().model);
+    case NodeKey::Task: return read_text(json, at, node.edit().task);
+    case NodeKey::Deployment: node.edit().deployment = value_of(json); return;
+    case NodeKey::Inputs: return read_ports(json, at, true, node.edit().inputs);
+    case NodeKey::Outputs: return read_ports(json, at, false, node.edit().outputs);
+    case NodeKey::CostUs: return read_cost(json, at, node.edit().cost_us);
+    case NodeKey::Target: return read_target(json, at, node.edit().target);
+    case NodeKey::Device: return read_text(json, at, node.edit().device);
+    case NodeKey::State: return read_state(json, at, node.edit().state);
+    case NodeKey::Config: return read_config(json, at, node.edit().config);
+    case NodeKey::Kind:
     case NodeKey::Graph:
-    case NodeKey::From: break;
+    case NodeKey::From: return;
   }
 }
 
@@ -117,6 +122,12 @@ void NodeReader::read_port(JsonView json, const Place& at, bool is_input, Port& 
 }
 
 // ---- The values of their keys
+
+void NodeReader::read_name(JsonView json, const Place& at, Name& out) {
+  std::string name;
+  read_text(json, at, name);
+  out = name;
+}
 
 void NodeReader::read_op_version(JsonView json, const Place& at, u32& out) {
   const std::optional<i64> version = integer_in(json);

@@ -24,15 +24,15 @@ class Writer : private KeyWriter {
         break;
       case NodeKey::Op: put_unless("", node.op, node.op); break;
       case NodeKey::OpVersion: put_unless(1U, node.op_version, node.op_version); break;
-      case NodeKey::MaxIterations: put_if_any(node.max_iterations); break;
-      case NodeKey::Until: write_until(node.until); break;
-      case NodeKey::CarryFrom: put_if_any(node.carry_from); break;
-      case NodeKey::MaxTurns: put_if_any(node.max_turns); break;
-      case NodeKey::Model: put_unless("", node.model, node.model); break;
-      case NodeKey::Task: put_unless("", node.task, node.task); break;
-      case NodeKey::Deployment: write_any(node.deployment); break;
-      case NodeKey::Inputs: write_ports(node.inputs, true); break;
-      case NodeKey::Outputs: write_ports(node.outputs, false); break;
+      case NodeKey::MaxIterations: put_if_any(node.max_iterations()); break;
+      case NodeKey::Until: write_until(node.until()); break;
+      case NodeKey::CarryFrom: put_if_any(node.carry_from()); break;
+      case NodeKey::MaxTurns: put_if_any(node.max_turns()); break;
+      case NodeKey::Model: put_unless("", node.model(), node.model()); break;
+      case NodeKey::Task: put_unless("", node.task(), node.task()); break;
+      case NodeKey::Deployment: write_any(node.deployment()); break;
+      case NodeKey::Inputs: write_ports(node.inputs(), true); break;
+      case NodeKey::Outputs: write_ports(node.outputs(), false); break;
       case NodeKey::Differentiable: put_unless(false, node.differentiable, true); break;
       case NodeKey::Cacheable: put_unless(false, node.cacheable, true); break;
       case NodeKey::Deterministic: put_unless(true, node.deterministic, false); break;
@@ -41,17 +41,19 @@ class Writer : private KeyWriter {
         put_unless(StreamMode::None, node.stream_mode, stream_mode_name(node.stream_mode));
         break;
       case NodeKey::CostUs:
-        if (node.cost_us) put(*node.cost_us + 0.0);  // no minus before a zero
+        if (node.cost_us()) put(*node.cost_us() + 0.0);  // no minus before a zero
         break;
       case NodeKey::Target:
-        if (node.target.kind != Target::Kind::Local) write_target(json.key(name), node.target);
+        if (node.target().kind != Target::Kind::Local) write_target(json.key(name), node.target());
         break;
-      case NodeKey::Device: put_unless("cpu", node.device, node.device); break;
+      case NodeKey::Device: put_unless("cpu", node.device(), node.device()); break;
       case NodeKey::State:
-        if (!node.state.empty()) put(base64(node.state));
+        if (!node.state().empty()) put(base64(node.state()));
         break;
       case NodeKey::Config:
-        if (!node.config.is(ValueKind::Map) || !node.config.map().empty()) write_any(node.config);
+        if (!node.config().is(ValueKind::Map) || !node.config().map().empty()) {
+          write_any(node.config());
+        }
         break;
       case NodeKey::Graph:
       case NodeKey::From: break;

@@ -85,7 +85,7 @@ TEST_CASE("threads that are summoned come, within the bound and beyond it") {
       meeting.expected = count;
       Pool::Job* job = pool->employ(meeting.work());
       pool->open(job);
-      CHECK(pool->summon(job, count, true) == count);
+      CHECK(pool->summon(job, count, Pool::Summon::AllOrNone) == count);
       CHECK(reaches(meeting.met, count));
       pool->close(job);
       CHECK(meeting.threads.size() == static_cast<size_t>(count));
@@ -100,7 +100,7 @@ TEST_CASE("no more come than the bound allows, and each only once") {
   meeting.expected = 2;
   Pool::Job* job = pool->employ(meeting.work());
   pool->open(job);
-  CHECK(pool->summon(job, 5, false) == 2);
+  CHECK(pool->summon(job, 5, Pool::Summon::Fewer) == 2);
   CHECK(reaches(meeting.met, 2));
   pool->close(job);
   CHECK(meeting.threads.size() == 2);
@@ -114,10 +114,10 @@ TEST_CASE("two jobs summon at the same time, and threads in one are no threads o
   Pool::Job* second_job = pool->employ(second.work());
   pool->open(first_job);
   pool->open(second_job);
-  CHECK(pool->summon(first_job, 2, true) == 2);
-  CHECK(pool->summon(second_job, 2, true) == 2);
-  CHECK(pool->summon(second_job, 1, true) == 1);
-  CHECK(pool->summon(first_job, 1, true) == 1);
+  CHECK(pool->summon(first_job, 2, Pool::Summon::AllOrNone) == 2);
+  CHECK(pool->summon(second_job, 2, Pool::Summon::AllOrNone) == 2);
+  CHECK(pool->summon(second_job, 1, Pool::Summon::AllOrNone) == 1);
+  CHECK(pool->summon(first_job, 1, Pool::Summon::AllOrNone) == 1);
   CHECK(reaches(first.met, 3));
   CHECK(reaches(second.met, 3));
   pool->close(first_job);
@@ -178,7 +178,8 @@ TEST_CASE("a host's tasks serve, as many as it runs at once") {
   meeting.expected = 3;
   Pool::Job* job = pool->employ(meeting.work());
   pool->open(job);
-  CHECK(pool->summon(job, 5, true) == 3);
+  CHECK(pool->summon(job, 5, Pool::Summon::AllOrNone) == 0);
+  CHECK(pool->summon(job, 5, Pool::Summon::Fewer) == 3);
   CHECK(reaches(meeting.met, 3));
   pool->close(job);
 }

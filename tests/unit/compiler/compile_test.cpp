@@ -32,7 +32,7 @@ Plan plan_of(const Graph& graph, bool parallelize_dag = false) {
 // S[a P[b c]]: a tree in a line.
 std::string line_of(const Plan& plan, u32 item = 0) {
   const PlanItem& at = plan.items[item];
-  if (at.variant == Variant::Execute) return plan.nodes[at.node].id;
+  if (at.variant == Variant::Execute) return plan.nodes[at.node].id.str();
   std::string out;
   plan.each_child(item, [&](u32 child) {
     out += (out.empty() ? "" : " ") + line_of(plan, child);
@@ -91,8 +91,8 @@ Graph random_graph(std::mt19937& random, u32 nodes, u32 density) {
     for (u32 j = i + 1; j < nodes; ++j) {
       if (random() % 100 >= density) continue;
       GraphEdge& edge = graph.edges.emplace_back();
-      edge.from = graph.nodes[order[i]].id;
-      edge.to = graph.nodes[order[j]].id;
+      edge.from = order[i];
+      edge.to = order[j];
       if (random() % 4 == 0) edge.kind = EdgeKind::Control;
     }
   }
@@ -168,16 +168,17 @@ TEST_CASE("random graphs: every node once, every edge respected, what is read ex
     REQUIRE(plan.document() == plan_of(graph).document());
     REQUIRE(plan.nodes.size() == graph.nodes.size());
     for (const GraphEdge& edge : graph.edges) {
-      REQUIRE(are_ordered(plan, place_of(plan, edge.from), place_of(plan, edge.to)));
+      REQUIRE(are_ordered(plan, place_of(plan, graph.id_of(edge.from)),
+                          place_of(plan, graph.id_of(edge.to))));
     }
     for (u32 node = 0; node < plan.nodes.size(); ++node) {
       std::vector<std::string> reads, expected;
       for (const Source& source : plan.sources_of(node)) {
-        reads.push_back(plan.nodes[source.node].id);
+        reads.push_back(plan.nodes[source.node].id.str());
       }
       for (const GraphEdge& edge : graph.edges) {
-        if (edge.to == plan.nodes[node].id && edge.kind == EdgeKind::Data) {
-          expected.push_back(edge.from);
+        if (graph.id_of(edge.to) == plan.nodes[node].id && edge.kind == EdgeKind::Data) {
+          expected.emplace_back(graph.id_of(edge.from));
         }
       }
       REQUIRE(reads == expected);
@@ -201,11 +202,13 @@ TEST_CASE("random graphs by counting: each node after all that lead to it, and n
         std::set<std::string> expected, got;
         for (const GraphEdge& edge : graph.edges) {
           const bool is_here = std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
-            return plan.nodes[node].id == edge.from;
+            return plan.nodes[node].id == graph.id_of(edge.from);
           });
-          if (edge.to == plan.nodes[nodes[k]].id && is_here) expected.insert(edge.from);
+          if (graph.id_of(edge.to) == plan.nodes[nodes[k]].id && is_here) {
+            expected.emplace(graph.id_of(edge.from));
+          }
         }
-        for (const u32 earlier : after[k]) got.insert(plan.nodes[nodes[earlier]].id);
+        for (const u32 earlier : after[k]) got.insert(plan.nodes[nodes[earlier]].id.str());
         REQUIRE(got == expected);
       }
     }
@@ -216,8 +219,8 @@ namespace {
 
 void add_edge(Graph& graph, size_t from, size_t to, EdgeKind kind = EdgeKind::Data) {
   GraphEdge& edge = graph.edges.emplace_back();
-  edge.from = graph.nodes[from].id;
-  edge.to = graph.nodes[to].id;
+  edge.from = static_cast<u32>(from);
+  edge.to = static_cast<u32>(to);
   edge.kind = kind;
 }
 
@@ -259,7 +262,7 @@ TEST_CASE("constructs nested ten thousand deep, and waves a hundred thousand") {
   Graph loops = nodes_only(deep + 1);
   for (size_t i = 0; i < deep; ++i) {
     loops.nodes[i].kind = NodeKind::Loop;
-    loops.nodes[i].max_iterations = 1;
+    loops.nodes[i].edit().max_iterations = 1;
     add_edge(loops, i, i + 1, EdgeKind::Control);
   }
   CHECK(plan_of(loops).items.size() == deep + 1);

@@ -104,7 +104,7 @@ TEST_CASE("slices that exist already are looked into, and twice is once") {
   builder.open(Variant::Sequence).execute("b", {"a"}).execute("c", {"b"}).close().close().close();
   Plan plan = builder.take();
   for (PlanNode& node : plan.nodes) node.differentiable = true;
-  plan.nodes[2].target = plan.nodes[1].target;
+  plan.nodes[2].edit().target = plan.nodes[1].target();
   fuse_differentiable(plan);
   CHECK(plan.verify().ok());
   const std::string once = plan.display();

@@ -27,8 +27,8 @@ std::string slices_of(const std::string& input, const std::string& tagged,
 
 GraphEdge edge_of(u32 from, u32 to) {
   GraphEdge edge;
-  edge.from = text("n{}", from);
-  edge.to = text("n{}", to);
+  edge.from = from;
+  edge.to = to;
   return edge;
 }
 
@@ -205,7 +205,9 @@ TEST_CASE("random graphs: each node runs where it is placed, and twice is once")
       GraphNode& node = graph.nodes.emplace_back();
       node.id = text("n{}", i);
       node.differentiable = random() % 2 == 0;
-      if (random() % 3 != 0) node.target = {Target::Kind::Tag, random() % 4 == 0 ? "w" : "gpu"};
+      if (random() % 3 != 0) {
+        node.edit().target = {Target::Kind::Tag, random() % 4 == 0 ? "w" : "gpu"};
+      }
       for (u32 from = 0; from < i; ++from) {
         if (random() % 3 == 0) graph.edges.emplace_back(edge_of(from, i));
       }
@@ -225,10 +227,10 @@ TEST_CASE("random graphs: each node runs where it is placed, and twice is once")
       if (at >= end) around = nullptr;
       if (item.variant == Variant::Remote) {
         REQUIRE(around == nullptr);
-        around = &plan.nodes[item.node].target;
+        around = &plan.nodes[item.node].target();
         end = item.end;
       } else if (item.variant == Variant::Execute) {
-        REQUIRE(plan.nodes[item.node].target == (around ? *around : Target()));
+        REQUIRE(plan.nodes[item.node].target() == (around ? *around : Target()));
       }
     }
     const std::string once = plan.document();

@@ -16,8 +16,9 @@ using fixture::PlanBuilder;
 // Each node whose id ends in digits takes that many µs: a10, b250.
 Plan with_costs(Plan plan) {
   for (PlanNode& node : plan.nodes) {
-    const size_t digits = node.id.find_first_of("0123456789");
-    if (digits != node.id.npos) node.cost_us = std::stod(node.id.substr(digits));
+    const std::string id = node.id.str();
+    const size_t digits = id.find_first_of("0123456789");
+    if (digits != id.npos) node.edit().cost_us = std::stod(id.substr(digits));
   }
   return plan;
 }
@@ -138,7 +139,7 @@ TEST_CASE("no estimate is infinite, and loops nested 100,000 deep take no stack"
   builder.execute("p1");
   for (u32 i = 0; i < depth; ++i) builder.close();
   Plan plan = builder.take();
-  plan.nodes.back().cost_us = 1;
+  plan.nodes.back().edit().cost_us = 1;
   const PlanEstimate estimated = estimate(plan, {}, 4);
   REQUIRE(estimated.total_us);
   CHECK(std::isfinite(*estimated.total_us));

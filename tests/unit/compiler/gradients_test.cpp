@@ -147,7 +147,7 @@ struct PathList {
           open.push_back({reader, is_cut || is_opaque[reader]});
         }
       }
-      if (cut > 0) out += text("{}{} ", graph.nodes[i].id, whole > 0 ? "<" : "<<");
+      if (cut > 0) out += text("{}{} ", graph.nodes[i].id.view(), whole > 0 ? "<" : "<<");
     }
     return out;
   }
@@ -166,8 +166,8 @@ std::string cuts_of(const Graph& graph) {
 
 GraphEdge& add_edge(Graph& graph, u32 from, u32 to) {
   GraphEdge& edge = graph.edges.emplace_back();
-  edge.from = graph.nodes[from].id;
-  edge.to = graph.nodes[to].id;
+  edge.from = from;
+  edge.to = to;
   return edge;
 }
 
@@ -216,10 +216,10 @@ TEST_CASE("random graphs with a loop: nodes before it, in its body and behind it
     GraphNode& node = graph.nodes[loop];
     node.kind = NodeKind::Loop;
     node.differentiable = false;
-    node.max_iterations = 3;
-    node.until.kind = StopRule::Kind::Exhaust;
+    node.edit().max_iterations = 3;
+    node.edit().until.kind = StopRule::Kind::Exhaust;
     const u32 carry = body + static_cast<u32>(random() % (behind - body));
-    node.carry_from = graph.nodes[carry].id;
+    node.edit().carry_from = graph.nodes[carry].id;
     paths.readers.resize(nodes + 1);
     paths.is_opaque[loop] = false;
     paths.is_opaque.push_back(false);

@@ -124,12 +124,12 @@ TEST_CASE("more ports and dimensions than there may be are refused, and cost not
   graph.nodes.resize(2);
   graph.nodes[0].id = "a";
   graph.nodes[1].id = "b";
-  graph.nodes[1].inputs.resize(ports_max + 1);
-  for (size_t i = 0; i <= ports_max; ++i) graph.nodes[1].inputs[i].name = text("i{}", i);
-  graph.nodes[1].inputs[0].shape.emplace(rank_max + 1);
+  graph.nodes[1].edit().inputs.resize(ports_max + 1);
+  for (size_t i = 0; i <= ports_max; ++i) graph.nodes[1].edit().inputs[i].name = text("i{}", i);
+  graph.nodes[1].edit().inputs[0].shape.emplace(rank_max + 1);
   GraphEdge& edge = graph.edges.emplace_back();
-  edge.from = "a";
-  edge.to = "b";
+  edge.from = 0;
+  edge.to = 1;
   const std::string said = compile(graph, {}).diagnostics.text();
   CHECK(said ==
         "error graph.limit: node 'b' has 1025 inputs, and 1024 are allowed\n"
@@ -149,8 +149,8 @@ node b: {"inputs":[{"name":"i"}]}
   Diagnostics diagnostics;
   const Draft draft = Draft::of(*graph, diagnostics);
   REQUIRE(draft.edges.size() == 3);
-  CHECK(output_port(draft, draft.edges[0]) == &graph->nodes[0].outputs[1]);
-  CHECK(input_port(draft, draft.edges[0]) == &graph->nodes[1].inputs[0]);
+  CHECK(output_port(draft, draft.edges[0]) == &graph->nodes[0].outputs()[1]);
+  CHECK(input_port(draft, draft.edges[0]) == &graph->nodes[1].inputs()[0]);
   CHECK(output_port(draft, draft.edges[1]) == nullptr);
   CHECK(input_port(draft, draft.edges[2]) == nullptr);
 }

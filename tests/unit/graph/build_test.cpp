@@ -39,11 +39,11 @@ Graph graph_of(std::string_view nodes, std::string_view edges) {
     GraphEdge& edge = graph.edges.emplace_back();
     const size_t at = word.find_first_of(">~^");
     const size_t colon = std::min(word.find(':'), word.size());
-    edge.from = word.substr(0, at);
-    edge.to = word.substr(at + 1, colon - at - 1);
+    edge.from = graph.end_named(word.substr(0, at));
+    edge.to = graph.end_named(word.substr(at + 1, colon - at - 1));
     if (word[at] == '~') edge.kind = EdgeKind::Control;
     edge.capture = word[at] == '^';
-    if (colon < word.size()) edge.arm = word.substr(colon + 1);
+    if (colon < word.size()) edge.edit().arm = word.substr(colon + 1);
   });
   return graph;
 }
@@ -58,7 +58,9 @@ std::string edges_of(const Graph& graph) {
   std::string out;
   for (const GraphEdge& edge : graph.edges) {
     if (!out.empty()) out += ' ';
-    out += edge.from + (edge.kind == EdgeKind::Control ? "~" : edge.capture ? "^" : ">") + edge.to;
+    out.append(graph.id_of(edge.from));
+    out.append(edge.kind == EdgeKind::Control ? "~" : edge.capture ? "^" : ">");
+    out.append(graph.id_of(edge.to));
   }
   return out;
 }
@@ -68,7 +70,8 @@ std::string sinks_of(const Graph& graph) {
   const Graph all = then(graph.clone(), single("END")).value();
   std::string out;
   for (const GraphEdge& edge : all.edges) {
-    if (edge.to == "END") out.append(out.empty() ? "" : " ").append(edge.from);
+    if (all.id_of(edge.to) != "END") continue;
+    out.append(out.empty() ? "" : " ").append(all.id_of(edge.from));
   }
   return out;
 }
@@ -76,7 +79,8 @@ std::string sources_of(const Graph& graph) {
   const Graph all = then(single("BEGIN"), graph.clone()).value();
   std::string out;
   for (const GraphEdge& edge : all.edges) {
-    if (edge.from == "BEGIN") out.append(out.empty() ? "" : " ").append(edge.to);
+    if (all.id_of(edge.from) != "BEGIN") continue;
+    out.append(out.empty() ? "" : " ").append(all.id_of(edge.to));
   }
   return out;
 }
@@ -208,7 +212,7 @@ TEST_CASE("an arm is in its branch, a join of arms is not") {
   CHECK(sinks_of(graph_of("f y", "f~y:it")) == "f");
   CHECK(sinks_of(graph_of("f y", "f~y")) == "y");
   Graph labelled = graph_of("f y", "f~y");
-  labelled.edges[0].label = "yes";
+  labelled.edges[0].edit().label = "yes";
   CHECK(sinks_of(labelled) == "f");
 }
 
@@ -313,15 +317,16 @@ TEST_CASE("10,000 random expressions of >> and | mean what the definition says")
     const Expression expression = RandomExpression(seed).of(1 + seed % 12);
     CAPTURE(expression.written);
     std::vector<std::string> nodes;
-    for (const GraphNode& node : expression.graph.nodes) nodes.push_back(node.id);
+    for (const GraphNode& node : expression.graph.nodes) nodes.push_back(node.id.str());
     std::set<std::pair<std::string, std::string>> edges;
     std::string plain;
     for (const GraphEdge& edge : expression.graph.edges) {
-      edges.emplace(edge.from, edge.to);
+      const Graph& graph = expression.graph;
+      edges.emplace(graph.id_of(edge.from), graph.id_of(edge.to));
       GraphEdge bare;
       bare.from = edge.from;
       bare.to = edge.to;
-      if (!(edge == bare)) plain += edge.from;
+      if (!(edge == bare)) plain += graph.id_of(edge.from);
     }
     REQUIRE(nodes == expression.meaning.nodes);
     REQUIRE(edges == expression.meaning.edges);

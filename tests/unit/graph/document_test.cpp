@@ -57,43 +57,43 @@ TEST_CASE("the manual's example is read key by key") {
   const GraphNode& load = graph.nodes[0];
   CHECK(load.id == "load");
   CHECK(load.op == "std.identity");
-  REQUIRE(load.outputs.size() == 1);
-  CHECK(load.outputs[0].dtype == Dtype::F32);
-  REQUIRE(load.outputs[0].shape.has_value());
-  CHECK(load.outputs[0].shape ==
+  REQUIRE(load.outputs().size() == 1);
+  CHECK(load.outputs()[0].dtype == Dtype::F32);
+  REQUIRE(load.outputs()[0].shape.has_value());
+  CHECK(load.outputs()[0].shape ==
         std::vector<Dimension>{{Dimension::Kind::Symbol, 0, "batch"},
                                {Dimension::Kind::Fixed, 128, ""}});
 
   const GraphNode& score = graph.nodes[1];
-  CHECK(score.inputs[0].name == "in");
+  CHECK(score.inputs()[0].name == "in");
   CHECK(score.differentiable);
   CHECK(score.cacheable);
   CHECK(score.deterministic);
   CHECK_FALSE(score.waits);
-  CHECK(score.cost_us == 12.5);
-  CHECK(score.target == Target{Target::Kind::Tag, "gpu"});
-  CHECK(score.state == std::vector<u8>{0, 1, 2, 3});
-  CHECK(score.config.is_null());
+  CHECK(score.cost_us() == 12.5);
+  CHECK(score.target() == Target{Target::Kind::Tag, "gpu"});
+  CHECK(score.state() == std::vector<u8>{0, 1, 2, 3});
+  CHECK(score.config().is_null());
 
   CHECK(graph.nodes[2].kind == NodeKind::Branch);
   CHECK(graph.nodes[3].kind == NodeKind::Loop);
-  CHECK(graph.nodes[3].max_iterations == 4);
-  CHECK(graph.nodes[3].until == StopRule{});
+  CHECK(graph.nodes[3].max_iterations() == 4);
+  CHECK(graph.nodes[3].until() == StopRule{});
   CHECK(graph.nodes[4].kind == NodeKind::Step);
-  CHECK(graph.nodes[4].max_turns == 24);
+  CHECK(graph.nodes[4].max_turns() == 24);
   const GraphNode& talk = graph.nodes[5];
   CHECK(talk.kind == NodeKind::Program);
-  CHECK(talk.model == "model.gguf");
-  CHECK(talk.task == "generate");
-  CHECK(talk.deployment.is_null());
-  REQUIRE(talk.config.find("max_tokens") != nullptr);
-  CHECK(talk.config.find("max_tokens")->integer() == 64);
+  CHECK(talk.model() == "model.gguf");
+  CHECK(talk.task() == "generate");
+  CHECK(talk.deployment().is_null());
+  REQUIRE(talk.config().find("max_tokens") != nullptr);
+  CHECK(talk.config().find("max_tokens")->integer() == 64);
 
   CHECK(graph.edges[0].kind == EdgeKind::Data);
-  CHECK_FALSE(graph.edges[0].arm.has_value());
+  CHECK_FALSE(graph.edges[0].arm().has_value());
   CHECK(graph.edges[1].kind == EdgeKind::Control);
-  CHECK(graph.edges[1].arm == "score > 0.8");
-  CHECK(graph.edges[2].to == "retrain");
+  CHECK(graph.edges[1].arm() == "score > 0.8");
+  CHECK(graph.id_of(graph.edges[2].to) == "retrain");
 }
 
 TEST_CASE("the manual's example prints without its defaults, always the same bytes") {
@@ -526,7 +526,7 @@ TEST_CASE("one node is read as it would be in a document") {
   REQUIRE(node.ok());
   CHECK(node->id == "refine");
   CHECK(node->kind == NodeKind::Loop);
-  CHECK(node->max_iterations == 4);
+  CHECK(node->max_iterations() == 4);
   const Result<GraphNode> wrong = Graph::parse_node(R"({"id":7,"max_iterations":4,"x":1})");
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.error().reason() == Reason::document_type);
@@ -539,9 +539,9 @@ TEST_CASE("an edge's settings are read without its ends and its kind") {
   const Result<GraphEdge> edge =
       Graph::parse_edge_settings(R"({"arm":"it > 1","output":"x","input":"y"})");
   REQUIRE(edge.ok());
-  CHECK(edge->arm == "it > 1");
-  CHECK(edge->output == "x");
-  CHECK(edge->input == "y");
+  CHECK(edge->arm() == "it > 1");
+  CHECK(edge->output() == "x");
+  CHECK(edge->input() == "y");
   CHECK_FALSE(edge->capture);
   const Result<GraphEdge> wrong =
       Graph::parse_edge_settings(R"({"from":"a","kind":"data","capture":1})");

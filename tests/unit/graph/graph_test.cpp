@@ -20,7 +20,7 @@ class RandomGraph {
   Graph graph(u32 depth = 0) {
     Graph out;
     for (u32 i = below(6); i > 0; --i) out.nodes.push_back(node(depth));
-    for (u32 i = below(6); i > 0; --i) out.edges.push_back(edge());
+    for (u32 i = below(6); i > 0; --i) out.edges.push_back(edge(out));
     return out;
   }
 
@@ -87,38 +87,44 @@ class RandomGraph {
     out.kind = static_cast<NodeKind>(below(6));
     out.op = word();
     out.op_version = chance() ? 1 : static_cast<u32>(random_());
-    out.inputs = ports();
-    out.outputs = ports();
-    if (chance()) out.config = map(0);
-    for (u32 i = below(5); i > 0; --i) out.state.push_back(static_cast<u8>(random_()));
+    out.edit().inputs = ports();
+    out.edit().outputs = ports();
+    if (chance()) out.edit().config = map(0);
+    for (u32 i = below(5); i > 0; --i) out.edit().state.push_back(static_cast<u8>(random_()));
     out.cacheable = chance();
     out.deterministic = chance();
     out.differentiable = chance();
     out.waits = chance();
     out.stream_mode = static_cast<StreamMode>(below(4));
-    if (chance()) out.cost_us = static_cast<double>(random_() >> 14) / 4096.0;
-    out.target = {static_cast<Target::Kind>(below(3)), word()};
-    out.device = chance() ? "cpu" : word();
-    if (chance()) out.max_iterations = integer();
-    out.until = {static_cast<StopRule::Kind>(below(3)), word()};
-    out.carry_from = maybe_word();
-    if (chance()) out.max_turns = integer();
-    out.model = word();
-    out.task = word();
-    if (chance()) out.deployment = value(0);
+    if (chance()) out.edit().cost_us = static_cast<double>(random_() >> 14) / 4096.0;
+    out.edit().target = {static_cast<Target::Kind>(below(3)), word()};
+    out.edit().device = chance() ? "cpu" : word();
+    if (chance()) out.edit().max_iterations = integer();
+    out.edit().until = {static_cast<StopRule::Kind>(below(3)), word()};
+    out.edit().carry_from = maybe_word();
+    if (chance()) out.edit().max_turns = integer();
+    out.edit().model = word();
+    out.edit().task = word();
+    if (chance()) out.edit().deployment = value(0);
     if (depth < 3 && chance()) out.graph = std::make_unique<Graph>(graph(depth + 1));
     return out;
   }
 
-  GraphEdge edge() {
+  // A node, or an id that most often no node has.
+  u32 end(Graph& graph) {
+    const u32 nodes = static_cast<u32>(graph.nodes.size());
+    return nodes > 0 && chance() ? below(nodes) : graph.end_named(word());
+  }
+
+  GraphEdge edge(Graph& graph) {
     GraphEdge out;
-    out.from = word();
-    out.to = word();
+    out.from = end(graph);
+    out.to = end(graph);
     out.kind = chance() ? EdgeKind::Data : EdgeKind::Control;
-    (chance() ? out.arm : out.label) = maybe_word();
+    (chance() ? out.edit().arm : out.edit().label) = maybe_word();
     out.capture = chance();
-    out.output = word();
-    out.input = word();
+    out.edit().output = word();
+    out.edit().input = word();
     return out;
   }
 
@@ -177,7 +183,7 @@ TEST_CASE("a copy is the whole graph, and a change of it is no change of the ori
     Graph copy = graph.clone();
     REQUIRE(copy.document() == before);
     for (GraphNode& node : copy.nodes) {
-      node.id += "x";
+      node.id = node.id.str() + "x";
       if (node.graph) node.graph->nodes.clear();
     }
     copy.edges.emplace_back();
@@ -189,7 +195,7 @@ TEST_CASE("what has no form in a document is left out, and the document can stil
   Graph graph;
   GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
-  node.config = Value::map({{"handle", Value::opaque(&graph, nullptr)}});
+  node.edit().config = Value::map({{"handle", Value::opaque(&graph, nullptr)}});
   CHECK(graph.document() == R"({"soma":"graph","version":1,"nodes":[{"id":"a"}]})");
   CHECK(Graph::parse(graph.document()).ok());
 }
@@ -198,9 +204,9 @@ TEST_CASE("only what a node's kind may have is printed") {
   Graph graph;
   GraphNode& node = graph.nodes.emplace_back();
   node.id = "a";
-  node.max_iterations = 3;
-  node.max_turns = 4;
-  node.model = "m";
+  node.edit().max_iterations = 3;
+  node.edit().max_turns = 4;
+  node.edit().model = "m";
   node.graph = std::make_unique<Graph>();
   CHECK(graph.document() == R"({"soma":"graph","version":1,"nodes":[{"id":"a"}]})");
   node.kind = NodeKind::Loop;

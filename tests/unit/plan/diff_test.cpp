@@ -87,7 +87,7 @@ TEST_CASE("constructs around a node are a part of its place") {
     builder.execute("a");
     if (!is_one) builder.close().remote(gpu);
     builder.execute("b");
-    builder.node().target = gpu;
+    builder.node().edit().target = gpu;
     if (is_one) builder.close();
     return builder.close().execute("z").close().take();
   };
@@ -111,10 +111,10 @@ TEST_CASE("what a node says of itself is compared key by key") {
                    .execute("c", {"b", "a"})
                    .close()
                    .take();
-  after.nodes[0].config = Value::map({{"value", Value::number(1.5)}});
+  after.nodes[0].edit().config = Value::map({{"value", Value::number(1.5)}});
   before.nodes[0].op = "std.const";
   before.nodes[0].waits = true;
-  after.nodes[2].device = "cuda:1";
+  after.nodes[2].edit().device = "cuda:1";
   after.mode = PlanMode::NoCache;
   const PlanDiff found = diff(before, after);
   CHECK(found.text() ==
@@ -162,7 +162,8 @@ TEST_CASE("what the tree says of nodes is theirs") {
 TEST_CASE("lines stay lines, whatever ids and settings hold") {
   Plan before = tree("s[a b]"), after = tree("s[a b]");
   after.nodes[0].id = "x\ny";
-  after.nodes[1].config = Value::map({{"long", Value::text(std::string(300, 'e') + "\xc2\x9b")}});
+  after.nodes[1].edit().config =
+      Value::map({{"long", Value::text(std::string(300, 'e') + "\xc2\x9b")}});
   const std::string text = diff(before, after).text();
   CHECK(text.starts_with(
       "removed a: sequence[0]\nadded \"x\\ny\": sequence[0]\nchanged b config: "
@@ -256,7 +257,7 @@ TEST_CASE("nodes that stay have the same relations to each other") {
     for (u32 i = 0; i < b.nodes.size(); ++i) {
       for (u32 k = 0; k < a.nodes.size(); ++k) {
         if (a.nodes[k].id != b.nodes[i].id) continue;
-        if (not_staying.count(b.nodes[i].id) == 0) staying.push_back({k, i});
+        if (not_staying.count(b.nodes[i].id.str()) == 0) staying.push_back({k, i});
       }
     }
     stayed += staying.size();

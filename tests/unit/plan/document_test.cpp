@@ -95,7 +95,7 @@ TEST_CASE("every variant is read key by key") {
   CHECK(plan.sources_of(2)[0] == Source{0, 2, 3});
   REQUIRE(plan.sources_of(3).size() == 2);
   CHECK(plan.sources_of(3)[1] == Source{2, 0, 0});
-  CHECK(plan.nodes[10].max_turns == 3);
+  CHECK(plan.nodes[10].max_turns() == 3);
 
   std::vector<Variant> variants;
   plan.each_child(0, [&](u32 at) { variants.push_back(plan.items[at].variant); });

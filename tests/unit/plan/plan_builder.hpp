@@ -105,7 +105,7 @@ class PlanBuilder {
     PlanNode& node = plan_.nodes.emplace_back();
     node.id = id;
     node.kind = kind;
-    if (target_) node.target = *std::exchange(target_, std::nullopt);
+    if (target_) node.edit().target = *std::exchange(target_, std::nullopt);
     node.sources_begin = static_cast<u32>(plan_.sources.size());
     for (const std::string& source : sources) plan_.sources.push_back(source_of(source));
     node.sources_end = static_cast<u32>(plan_.sources.size());

@@ -205,24 +205,24 @@ class RandomPlan {
   void describe(PlanNode& node) {
     if (one_in(3)) node.op = text("op{}", below(5));
     if (one_in(6)) node.op_version = below(4);
-    if (one_in(6)) node.config = Value::map({{"value", Value::number(below(9) / 4.0)}});
-    if (one_in(8)) node.state = {1, 2, static_cast<u8>(below(256))};
+    if (one_in(6)) node.edit().config = Value::map({{"value", Value::number(below(9) / 4.0)}});
+    if (one_in(8)) node.edit().state = {1, 2, static_cast<u8>(below(256))};
     node.cacheable = one_in(4);
     node.deterministic = !one_in(6);
     node.differentiable = one_in(4);
     node.waits = one_in(8);
-    if (one_in(5)) node.cost_us = below(1000) / 8.0;
-    if (one_in(8)) node.device = text("cuda:{}", below(4));
-    if (one_in(6)) node.inputs = {{"in", Dtype::F32, {}, one_in(2)}};
+    if (one_in(5)) node.edit().cost_us = below(1000) / 8.0;
+    if (one_in(8)) node.edit().device = text("cuda:{}", below(4));
+    if (one_in(6)) node.edit().inputs = {{"in", Dtype::F32, {}, one_in(2)}};
     if (one_in(6)) {
-      node.outputs = {{"out", Dtype::Text,
+      node.edit().outputs = {{"out", Dtype::Text,
                        std::vector<Dimension>{{Dimension::Kind::Symbol, 0, "batch"},
                                               {Dimension::Kind::Fixed, below(9), ""},
                                               {}},
                        true}};
     }
-    if (node.kind == NodeKind::Step && one_in(2)) node.max_turns = below(30);
-    if (node.kind == NodeKind::Program) node.model = "model.gguf";
+    if (node.kind == NodeKind::Step && one_in(2)) node.edit().max_turns = below(30);
+    if (node.kind == NodeKind::Program) node.edit().model = "model.gguf";
   }
 
   std::mt19937& random_;

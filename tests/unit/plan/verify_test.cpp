@@ -133,7 +133,7 @@ TEST_CASE("variants have the children that they may have") {
   CHECK(has(broken([](Plan& plan) {
               PlanItem& composite = item(plan, Variant::Composite);
               composite = {Variant::Remote, node_of(plan, "c1"), composite.end, 0};
-              node(plan, "c1").target = {Target::Kind::Tag, "t"};
+              node(plan, "c1").edit().target = {Target::Kind::Tag, "t"};
             }),
             "the number of its children is 2, and 1 is expected"));
 }
@@ -197,7 +197,7 @@ TEST_CASE("loops and steps are nodes of their kinds, and nothing else is") {
 TEST_CASE("a remote names its first node, which is not local") {
   CHECK(has(broken([](Plan& plan) { item(plan, Variant::Remote).node += 1; }),
             "it names another node than the first one in it"));
-  CHECK(has(broken([](Plan& plan) { node(plan, "far").target = {}; }),
+  CHECK(has(broken([](Plan& plan) { node(plan, "far").edit().target = {}; }),
             "remote 'far': the target of its node is local"));
 }
 
@@ -334,9 +334,11 @@ TEST_CASE("nodes have ids of their own, and no loop's settings") {
             "another node has the same id"));
   constexpr std::string_view loops =
       "node 'refine': a loop's bound, stop rule and carry do not lie";
-  CHECK(has(broken([](Plan& plan) { node(plan, "refine").max_iterations = 4; }), loops));
-  CHECK(has(broken([](Plan& plan) { node(plan, "refine").carry_from = "judge"; }), loops));
-  CHECK(has(broken([](Plan& plan) { node(plan, "refine").until.kind = StopRule::Kind::Exhaust; }),
+  CHECK(has(broken([](Plan& plan) { node(plan, "refine").edit().max_iterations = 4; }), loops));
+  CHECK(has(broken([](Plan& plan) { node(plan, "refine").edit().carry_from = "judge"; }), loops));
+  CHECK(has(broken([](Plan& plan) {
+              node(plan, "refine").edit().until.kind = StopRule::Kind::Exhaust;
+            }),
             loops));
 }
 

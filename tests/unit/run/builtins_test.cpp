@@ -16,7 +16,7 @@ Plan plan_of(std::string_view op, std::string_view config) {
   fixture::PlanBuilder builder;
   builder.execute("x");
   builder.node().op = op;
-  builder.node().config = value_from(config);
+  builder.node().edit().config = value_from(config);
   return builder.take();
 }
 

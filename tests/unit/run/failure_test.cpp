@@ -189,4 +189,105 @@ TEST_CASE("failures in waves within waves") {
   }
 }
 
+TEST_CASE("a node that was told to stop counts no more, whatever it returns") {
+  fixture::Signal begun;
+  bool yields = true;
+  auto until_told = [&](NodeCall& call) -> Status {
+    begun.set();
+    const i64 limit = now_ns() + 20 * fixture::second_ns;
+    while (call.check().ok() && now_ns() < limit) std::this_thread::yield();
+    call.output() = Value::text("half");
+    if (yields) return {};
+    return fail(Reason::run_input, "it was told to stop");
+  };
+  fixture::TestOps ops;
+  ops.function("until_told", until_told);
+  PlanBuilder builder;
+  builder.execute("last").node().op = "until_told";
+  const Plan plan = builder.take();
+  for (const bool by_deadline : {false, true}) {
+    for (const bool with_result : {true, false}) {
+      yields = with_result;
+      begun.reset();
+      Cancel cancel;
+      auto run = Run::create(plan, ops, {}).value();
+      CHECK(run->start(Value(), &cancel).ok());
+      std::thread other([&] {
+        CHECK(begun.wait());
+        if (by_deadline) {
+          cancel.set_deadline(now_ns() + 1'000'000);
+        } else {
+          cancel.request();
+        }
+      });
+      const Error error = run->finish().error();
+      other.join();
+      CHECK(error.id() == (by_deadline ? "deadline" : "cancelled"));
+    }
+  }
+}
+
+TEST_CASE("a deadline that is set while a run goes on is kept, one that is taken back is not") {
+  for (const bool keeps : {true, false}) {
+    Cancel cancel;
+    auto sets = [&](NodeCall&) -> Status {
+      cancel.set_deadline(keeps ? now_ns() : now_ns() + 3600 * fixture::second_ns);
+      if (!keeps) cancel.set_deadline(0);
+      return {};
+    };
+    u32 called = 0;
+    auto counts = [&](NodeCall&) -> Status {
+      ++called;
+      return {};
+    };
+    fixture::TestOps ops;
+    ops.function("sets", sets).function("counts", counts);
+    PlanBuilder builder;
+    builder.open(Variant::Sequence).execute("sets");
+    builder.execute("a").node().op = "counts";
+    builder.execute("b").node().op = "counts";
+    builder.close();
+    const std::string told = fixture::outcome(builder.take(), ops, Value(), {}, &cancel);
+    if (keeps) {
+      CHECK(told.starts_with("deadline: "));
+    } else {
+      CHECK(told.starts_with("{"));
+    }
+    CHECK(called == (keeps ? 0 : 2));
+  }
+}
+
+TEST_CASE("without threads for all that wait for each other, none of them begins") {
+  struct Host {
+    std::vector<std::pair<void (*)(void*), void*>> tasks;
+  } host;
+  Pool::Host table;
+  table.user = &host;
+  table.parallelism = 2;
+  table.submit = [](void* user, void (*task)(void*), void* argument) {
+    static_cast<Host*>(user)->tasks.push_back({task, argument});
+  };
+  const auto pool = Pool::create(table).value();
+  Pool::Work nothing;
+  nothing.help = [](void*) { return false; };
+  nothing.serve = [](void*) {};
+  Pool::Job* others = pool->employ(nothing);
+  pool->open(others);
+  CHECK(pool->summon(others, 1, Pool::Summon::AllOrNone) == 1);  // one of the host's two
+
+  u32 called = 0;
+  auto counts = [&](NodeCall&) -> Status {
+    ++called;
+    return {};
+  };
+  fixture::TestOps ops;
+  for (const char* id : {"a", "b", "c"}) ops.function(id, counts);
+  const std::string told = fixture::outcome(wave({"a", "b", "c"}, true), ops, Value(),
+                                            {.pool = pool.get()});
+  CHECK(told.starts_with("run.threads: "));
+  CHECK(called == 0);
+  pool->close(others);
+  for (const auto& [task, argument] : host.tasks) task(argument);
+}
+
 }  // namespace soma

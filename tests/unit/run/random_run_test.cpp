@@ -139,7 +139,7 @@ TEST_CASE("many threads yield what one yields") {
   auto mix = [](NodeCall& call) -> Status {
     const Result<std::string> read = value_json(call.input());
     u64 hash = 14695981039346656037u;
-    for (const char letter : call.node().id + *read) {
+    for (const char letter : call.node().id.str() + *read) {
       hash = (hash ^ static_cast<u8>(letter)) * 1099511628211u;
     }
     call.output() = Value::integer(static_cast<i64>(hash % 10'000));
@@ -169,7 +169,7 @@ TEST_CASE("many threads yield what one yields") {
     }
     // Nodes said to be slow: waves are shared from the first run on, many branches at a time.
     Plan slow = plan;
-    for (PlanNode& node : slow.nodes) node.cost_us = 1000;
+    for (PlanNode& node : slow.nodes) node.edit().cost_us = 1000;
     for (u32 again = 0; again < 4; ++again) {
       REQUIRE(fixture::outcome(slow, ops, Value::integer(seed), {.pool = pool.get()}) == expected);
     }

@@ -67,7 +67,7 @@ class Threads {
  public:
   Status operator()(NodeCall& call) {
     const std::lock_guard lock(mutex_);
-    of_[call.node().id] = std::this_thread::get_id();
+    of_[call.node().id.str()] = std::this_thread::get_id();
     return {};
   }
   std::thread::id of(const std::string& id) const { return of_.at(id); }

@@ -195,7 +195,7 @@ TEST_CASE("what a step may not do") {
   ops.effect("known", known).function("function", function);
   const auto outcome_of = [&](const std::string& op, std::optional<i64> turns) {
     PlanBuilder builder;
-    builder.step(op, {}).node().max_turns = turns;
+    builder.step(op, {}).node().edit().max_turns = turns;
     return fixture::outcome(builder.close().take(), ops, Value());
   };
   CHECK(outcome_of("nothing", {}).ends_with("(step.no_effects)"));

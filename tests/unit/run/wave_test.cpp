@@ -208,7 +208,7 @@ TEST_CASE("nodes of the caller's run on the caller's thread, whatever else there
     const auto pool = fixture::pool_of(4);
     Plan plan = fan(6, 3, "others");
     for (PlanNode& node : plan.nodes) {
-      if (node.id.ends_with("/1") && node.id[0] % 2 == 0) node.op = "own";
+      if (node.id.view().ends_with("/1") && node.id.view()[0] % 2 == 0) node.op = "own";
     }
     auto run = Run::create(plan, ops, {.pool = pool.get(), .launch = launch}).value();
     for (u32 again = 0; again < 50; ++again) {
@@ -235,7 +235,7 @@ TEST_CASE("what can't run at the same time is refused before the run") {
             .starts_with("run.threads: branches that may wait for each other need 2 threads"));
   Plan both = fan(2, 2, "meet", true);
   for (PlanNode& node : both.nodes) {
-    if (node.id.ends_with("/1")) node.op = "own";
+    if (node.id.view().ends_with("/1")) node.op = "own";
   }
   CHECK(fixture::outcome(both, ops, Value(), {.pool = pool.get()})
             .starts_with("run.threads: the branches from '0/0' and from '1/0' may wait"));
