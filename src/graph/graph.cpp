@@ -9,11 +9,18 @@ namespace {
 
 // Made by the compiler and never destroyed: nothing runs before the library is called.
 union UsualEdge {
+  char nothing;                   // a type for constants has one such member
   EdgeSettings settings;
   constexpr UsualEdge() : settings() {}
+#ifdef __clang__
   ~UsualEdge() {}
 };
-constinit const UsualEdge usual_edge;
+[[clang::no_destroy]] constinit const UsualEdge usual_edge;
+#else
+  constexpr ~UsualEdge() {}              // so that nothing is registered to be done at exit
+};
+constexpr UsualEdge usual_edge;
+#endif
 
 }  // namespace
 

@@ -24,11 +24,18 @@ std::optional<Enum> by_name(const std::array<std::string_view, count>& names,
 
 // Made by the compiler and never destroyed: nothing runs before the library is called.
 union Usual {
+  char nothing;                   // a type for constants has one such member
   NodeSettings settings;
   constexpr Usual() : settings() {}
+#ifdef __clang__
   ~Usual() {}
 };
-constinit const Usual usual_node;
+[[clang::no_destroy]] constinit const Usual usual_node;
+#else
+  constexpr ~Usual() {}              // so that nothing is registered to be done at exit
+};
+constexpr Usual usual_node;
+#endif
 
 }  // namespace
 
