@@ -140,7 +140,6 @@ Wave* Crew::open(Wave::Terms terms) {
     waves_.push_back(std::make_unique<Wave>(run_.plan, run_.course));
     spare_.reserve(waves_.capacity());
     open_.reserve(waves_.capacity());
-    shared_.reserve(waves_.capacity());
     spare_.push_back(waves_.back().get());
   }
   Wave* wave = spare_.back();
@@ -167,10 +166,12 @@ const BranchOrder& Crew::order_of(u32 item) {
 void Crew::close(Wave* wave) {
   const std::lock_guard lock(mutex_);
   // The innermost closes first.
-  for (std::vector<Wave*>* list : {&open_, &shared_}) {
-    const auto at = std::find(list->rbegin(), list->rend(), wave);
-    if (at != list->rend()) list->erase(std::next(at).base());
-  }
+  const auto drop = [wave](auto& list) {
+    const auto at = std::find(list.rbegin(), list.rend(), wave);
+    if (at != list.rend()) list.erase(std::next(at).base());
+  };
+  drop(open_);
+  drop(shared_);
   spare_.push_back(wave);
 }
 
@@ -182,7 +183,10 @@ void Crew::offer(Wave& wave, bool owner_is_free) {
            Pool::Summon::Fewer);
   }
   if (!wave.can_share()) return;
-  if (std::ranges::find(shared_, &wave) == shared_.end()) shared_.push_back(&wave);
+  // The innermost comes last, and is the one that is offered most.
+  if (std::find(shared_.rbegin(), shared_.rend(), &wave) == shared_.rend()) {
+    shared_.push_back(&wave);
+  }
   if (is_open_) pool_->offer(job_, true);
   stir();
 }
@@ -271,7 +275,9 @@ Crew::Entered Crew::enter_one(Hand hand) {
   }
   if (hand == Hand::Summoned) {
     --coming_;
-    for (Wave* wave : open_) {
+    // The promise is likely to be young.
+    for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
+      Wave* const wave = *at;
       if (wave->promised() == 0) continue;
       const std::optional<Share> share = wave->claim(hand);
       return share ? enter(wave, share) : Entered{};  // somebody else was faster
@@ -280,7 +286,7 @@ Crew::Entered Crew::enter_one(Hand hand) {
   }
   while (!shared_.empty()) {
     if (shared_.front()->can_share()) return enter(shared_.front(), std::nullopt);
-    shared_.erase(shared_.begin());
+    shared_.pop_front();
   }
   pool_->offer(job_, false);
   return {};
@@ -424,10 +430,11 @@ Strand& Crew::borrow_strand() {
   const std::lock_guard lock(mutex_);
   if (spare_strands_.empty()) {
     const auto thread = static_cast<u32>(strands_.size()) + 1;
+    // First, so that there is room for all strands that there are, whatever fails.
+    spare_strands_.reserve(strands_.size() + 1);
+    parked_.reserve(strands_.size() + 2);
+    ready_.reserve(strands_.size() + 2);
     strands_.push_back(std::make_unique<Strand>(run_, thread));
-    spare_strands_.reserve(strands_.size());
-    parked_.reserve(strands_.size() + 1);
-    ready_.reserve(strands_.size() + 1);
     return *strands_.back();
   }
   Strand* strand = spare_strands_.back();

@@ -1,6 +1,7 @@
 // The threads at work on a run: the waves that they share, and who comes to help.
 #pragma once
 
+#include <deque>
 #include <map>
 
 #include "base/pool.hpp"
@@ -125,7 +126,7 @@ class Crew {
   std::mutex mutex_;               // guards:
   std::vector<std::unique_ptr<Wave>> waves_;
   std::vector<Wave*> open_, spare_;
-  std::vector<Wave*> shared_;      // of the open ones, those in which there may be work
+  std::deque<Wave*> shared_;       // of the open ones, those in which there may be work
   std::map<u32, std::unique_ptr<BranchOrder>> orders_;  // by item
   std::vector<std::unique_ptr<Strand>> strands_;
   std::vector<Strand*> spare_strands_;

@@ -164,6 +164,53 @@ static void test_on_a_hosts_threads(void) {
   CHECK(host.destroyed == 2);
 }
 
+/* Several runs want all of a host's threads. Each gets them or is told that it can't; none waits
+ * for threads that others have. */
+typedef struct {
+  soma_runtime* runtime;
+  atomic_int met, refused;
+} Contest;
+
+static void* compete(void* user) {
+  Contest* contest = user;
+  Meeting meeting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 4, 0, 0};
+  soma_plan* plan = wave_of(contest->runtime, 4);
+  soma_ops* ops = ops_of(contest->runtime, &meeting, 1);
+  soma_run* run = NULL;
+  GOOD(soma_run_create(plan, ops, NULL, &run, &error));
+  for (int again = 0; again < 50; ++again) {
+    soma_value* out = NULL;
+    soma_error* error = NULL;
+    meeting.arrived = meeting.met = 0;
+    const soma_code code = soma_run_execute(run, NULL, NULL, &out, &error);
+    if (code == SOMA_OK) {
+      CHECK(meeting.met == 4);
+      contest->met += 1;
+    } else {
+      CHECK(strcmp(soma_error_reason(error, NULL), "run.threads") == 0);
+      CHECK(meeting.arrived == 0);
+      contest->refused += 1;
+    }
+    soma_value_release(out);
+    soma_error_release(error);
+  }
+  soma_run_release(run);
+  soma_plan_release(plan);
+  soma_ops_release(ops);
+  return NULL;
+}
+
+static void test_runs_that_compete(void) {
+  Host host = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0};
+  Contest contest = {make_runtime(1, &host, 3), 0, 0};
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, compete, &contest);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  CHECK(contest.met + contest.refused == 200);
+  CHECK(contest.met > 0);
+  soma_runtime_release(contest.runtime);
+}
+
 static void test_pools_that_are_refused(void) {
   Host host = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0};
   soma_options *settings = NULL, *wrong = NULL;
@@ -188,6 +235,7 @@ int main(void) {
   report = stdout;
   test_on_threads_of_the_library();
   test_on_a_hosts_threads();
+  test_runs_that_compete();
   test_pools_that_are_refused();
   return summary();
 }

@@ -466,6 +466,17 @@ class Failures(Shared):
             soma.Graph(std("sleep", ms=60_000)).run(timeout_s=0.05)
         self.assertLess(time.monotonic() - begin, 30)
 
+    def test_what_a_function_returns_after_it_was_told_to_stop_counts_no_more(self):
+        @soma.node
+        def patient(call):
+            begin = time.monotonic()
+            while call.goes_on() and time.monotonic() - begin < LIMIT_S:
+                time.sleep(0.001)
+            return 19
+
+        with self.assertRaises(soma.DeadlineExceeded):
+            soma.Graph(patient()).run(timeout_s=0.1)
+
 
 class Interrupts(Shared):
     def after(self, seconds):

@@ -49,7 +49,7 @@ TEST_CASE("everything wrong is said at once") {
 
 TEST_CASE("an estimate is printed with what is not known") {
   Plan plan = fixture::tree("s[a p[b c]]");
-  plan.nodes[0].cost_us = 1.5;
+  plan.nodes[0].edit().cost_us = 1.5;
   const auto shown = [&](const std::vector<MeasuredTime>& times, u64 threads) {
     return estimate_json(plan, estimate(plan, times, threads), threads);
   };

@@ -53,7 +53,7 @@ Plan constructs() {
 Plan frames() {
   PlanBuilder builder;
   builder.open(sequence).execute("s");
-  builder.node().cost_us = 12.5;
+  builder.node().edit().cost_us = 12.5;
   builder.node().op = "std.identity";
   builder.remote({Target::Kind::Tag, "gpu"}).execute("a", {"s"}).close();
   builder.open(Variant::Composite).execute("d", {"a"}).execute("e", {"d"}).close();
