@@ -312,10 +312,7 @@ void Crew::work_on(Entered entered) noexcept {
         has_ended = work_on(wave, *share, Hand::Helper, strand);
       } while (has_ended && may_go_on());
     }
-    if (has_ended) {
-      finished_.fetch_add(1, std::memory_order_relaxed);
-      give_back(strand);
-    }
+    if (has_ended) give_back(strand);
   } catch (...) {
     forget_memory(wave);
   }
@@ -390,7 +387,9 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
   Wave& wave = *strand.job.wave;
   const Share share = strand.job.share;
   while (true) {
-    switch (strand.walk(pause_at_ns, is_caller)) {
+    const Strand::Outcome outcome = strand.walk(pause_at_ns, is_caller);
+    finished_.fetch_add(1, std::memory_order_relaxed);  // or got somewhere, at least
+    switch (outcome) {
       case Strand::Outcome::Parked:
         if (park(strand)) return false;
         continue;

@@ -52,7 +52,7 @@ TEST_CASE("every part of a frame is needed") {
 }
 
 TEST_CASE("a frame that expands without end costs what may come out of it") {
-  const std::string frame = compress(std::string(200'000'000, 'x')).value();
+  const std::string frame = compress(std::string(size_t{200'000'000}, 'x')).value();
   CHECK(frame.size() < 50'000);
   Memory memory{Allocator()};
   const MemoryScope scope(&memory);

@@ -6,6 +6,7 @@
 
 #include "unit/plan/plan_builder.hpp"
 #include "unit/run/rendezvous.hpp"
+#include "unit/sanitized.hpp"
 
 namespace soma {
 
@@ -169,11 +170,19 @@ TEST_CASE("no more branches at once than the bound") {
     const Plan plan = fan(20, 1, "work");
     const RunOptions options = {.pool = pool.get(), .threads = bound, .launch = LaunchMode::Always};
     auto run = Run::create(plan, ops, options).value();
-    for (u32 again = 0; again < 5; ++again) {
+    // Where no branch ends for 10 ms, as the machine is busy with other things, one more is let in:
+    // only shorter runs are bound for sure.
+    u32 short_runs = 0;
+    for (u32 again = 0; again < 200 && short_runs < 5; ++again) {
+      most = 0;
+      const i64 begun_ns = now_ns();
       CHECK(run->start(Value(), nullptr).ok());
       CHECK(run->finish().ok());
+      if (now_ns() - begun_ns > 10'000'000) continue;
+      ++short_runs;
+      CHECK(most.load() <= bound);
     }
-    CHECK(most.load() <= bound);
+    CHECK((short_runs > 0 || fixture::is_sanitized));
   }
 }
 
