@@ -393,11 +393,12 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
       case Strand::Outcome::Parked:
         if (park(strand)) return false;
         continue;
-      case Strand::Outcome::Paused: {
-        park(strand);
+      case Strand::Outcome::Paused:
+        // What it was woken for meanwhile does not count: it comes back anyhow.
+        while (!park(strand)) {
+        }
         wake(strand);
         return false;
-      }
       case Strand::Outcome::Done: {
         if (!wave.finish(share)) return true;
         Status shared = this->share(wave, false);

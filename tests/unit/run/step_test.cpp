@@ -271,6 +271,45 @@ TEST_CASE("a host that drives a run piece by piece waits for nothing") {
   }
 }
 
+TEST_CASE("no branch is lost whose effect ends while its strand goes on, or pauses") {
+  constexpr u32 rounds = fixture::is_sanitized ? 20 : 200;
+  Desk desk;
+  std::atomic<bool> closing{false};
+  std::thread clerk([&] {
+    while (!closing) {
+      for (Effect* effect : desk.take()) end(effect);
+    }
+  });
+  StepOps ops;
+  ops.step("ask", ask_once).effect("ask", desk);
+  PlanBuilder builder;
+  builder.open(Variant::Parallel);
+  for (u32 i = 0; i < 3; ++i) {
+    builder.open(Variant::Sequence).step(text("s{}", i), {}).node().op = "ask";
+    builder.close();
+    std::string before = text("s{}", i);
+    for (u32 k = 0; k < 5; ++k) {
+      const std::string id = text("n{}{}", i, k);
+      builder.execute(id, {before}).node().op = "std.identity";
+      before = id;
+    }
+    builder.close();
+  }
+  builder.close();
+  const Plan plan = builder.take();
+  for (u32 round = 0; round < rounds; ++round) {
+    auto run = Run::create(plan, ops, {}).value();
+    CHECK(run->start(Value::integer(7), nullptr).ok());
+    const i64 deadline = now_ns() + 20 * fixture::second_ns;
+    bool has_ended = false;
+    while (!has_ended && now_ns() < deadline) has_ended = run->step(0);
+    REQUIRE(has_ended);
+    REQUIRE(fixture::told(run->finish()) == R"({"n04":7,"n14":7,"n24":7})");
+  }
+  closing = true;
+  clerk.join();
+}
+
 TEST_CASE("steps in waves in loops in waves, with effects that end anywhere at any time") {
   constexpr u32 rounds = fixture::is_sanitized ? 20 : 100;
   // A clerk's thread ends what is asked, in a random order.
