@@ -6,10 +6,11 @@
 //
 // Idea. A second file, which only this code opens, is locked for the open file (F_OFD_SETLK): that
 // excludes threads and copies of the library as it does processes, and a process that is killed
-// leaves nothing behind. Two of its bytes are locked. The first is the writer's, from beginning to
-// end: who finds it locked is told so at once. The second is for having the database open at all:
-// who only looks at a journal locks that one, so a writer that comes at that moment can tell, and
-// waits, for looking is short.
+// leaves nothing behind. (A forked child has the open file too: until it ends or starts another
+// program, the lock is held.) Two of its bytes are locked. The first is the writer's, from
+// beginning to end: who finds it locked is told so at once. The second is for having the database
+// open at all: who only looks at a journal locks that one, so a writer that comes at that moment
+// can tell, and waits, for looking is short.
 //
 // A journal is removed together with its lock file. Who waited for the old file would then hold a
 // lock on nothing: whoever gets a lock looks whether its file still has its name, or begins anew.
