@@ -16,7 +16,7 @@ REALNAME := libsoma.so.$(ABI).$(lastword $(subst ., ,$(VERSION)))
 
 # ---- What is built: the folders read as the architecture, the files within them are found
 
-FOLDERS ?= base value graph plan compiler run \
+FOLDERS ?= base value graph plan compiler journal run \
   circuit circuit/fusion circuit/storage circuit/program circuit/program/emit \
   backend backend/cpu backend/cpu/launch \
   backend/cpu/kernels backend/cpu/kernels/scalar backend/cpu/kernels/lanes \
@@ -85,9 +85,12 @@ CLI_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g1)
 TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1,-O0) -g1
 
 # Third-party archives go inside and stay hidden; only what is referenced is taken from them.
-ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a libzstd.a, \
+ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a libzstd.a libsqlite3.a, \
                 $(shell $(COMPILER) -print-file-name=$(name) 2>/dev/null)) $(CJSON)/libcjson.a
 MAP := $(wildcard lib/soma.map)
+# SQLite would look for its temporary folder's name in the environment, which is the host's business:
+# within the library there is none (src/journal/environment.cpp).
+NO_ENVIRONMENT := --wrap=getenv
 # In a program with the library's objects inside, all of C++'s library must use their operator new
 # too: a text that one side allocates and the other frees would not survive.
 OWN_NEW := -static-libstdc++
@@ -96,7 +99,7 @@ ifeq ($(CONFIG),tsan)
   OWN_NEW += -Wl,-z,muldefs
 endif
 LINK := -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL
-SHARED := $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,noexecstack \
+SHARED := $(LINK) -shared -Wl,$(NO_ENVIRONMENT) -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,noexecstack \
   -Wl,-z,relro -Wl,-z,now \
   $(MAP:%=-Wl,--version-script=%)
 ifndef SANITIZE
@@ -197,7 +200,8 @@ $(LIB)/libsoma.so: $(LIB)/$(REALNAME)
 $(LIB)/libsoma.a: $(OBJECTS) $(OUT)/sources $(MAP) $(CJSON)/libcjson.a
 	@mkdir -p $(@D)
 	@sed -n 's/^ *\(soma_[a-z0-9_]*\);.*/\1/p' $(MAP) /dev/null > $(OUT)/exports.txt
-	$(call quiet,AR,$@) ld -r --force-group-allocation -o $(OUT)/soma.o $(OBJECTS) $(ARCHIVES)
+	$(call quiet,AR,$@) ld -r --force-group-allocation $(NO_ENVIRONMENT) -o $(OUT)/soma.o \
+	  $(OBJECTS) $(ARCHIVES)
 	@$(if $(MAP),objcopy --keep-global-symbols=$(OUT)/exports.txt $(OUT)/soma.o)
 	@rm -f $@
 	@ar rcs $@ $(OUT)/soma.o
@@ -311,7 +315,7 @@ test-stages: $(TINY)/made
 LEFT_OUT_asan := model
 LEFT_OUT_tsan := model,own new
 UNITS_asan := $(UNITS)
-UNITS_tsan := base value run backend session
+UNITS_tsan := base value journal run backend session
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) \
     $(UNITS_$(1):%=$(BUILD)/$(1)/tests/%_test) $(2)' \
   $(foreach unit,$(UNITS_$(1)), \

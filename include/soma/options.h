@@ -97,9 +97,10 @@ typedef void* (SOMA_CALL* soma_alloc_fn)(void* user, size_t size, size_t alignme
 typedef void (SOMA_CALL* soma_free_fn)(void* user, void* memory, size_t size, size_t alignment);
 
 /* Kind "runtime" only: where all memory of the runtimes made with these options comes from, but for
- * mappings (files, weights, KV memory), thread stacks, options and errors. When it returns NULL,
- * the call that needed memory fails with SOMA_RESOURCE_EXHAUSTED. `destroy` is called when the
- * options and the last runtime made with them are gone. Two NULL functions: malloc.
+ * mappings (files, weights, KV memory), thread stacks, options, errors, and what SQLite holds while
+ * a journal is open. When it returns NULL, the call that needed memory fails with
+ * SOMA_RESOURCE_EXHAUSTED. `destroy` is called when the options and the last runtime made with them
+ * are gone. Two NULL functions: malloc.
  * @since 1.0  @own none  @threads one  @blocks no  @null alloc dealloc user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_options_set_allocator(soma_options* options, soma_alloc_fn alloc, soma_free_fn dealloc,

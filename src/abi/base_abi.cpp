@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #define PCRE2_CODE_UNIT_WIDTH 8  // its header insists, though only its version is read
 #include <pcre2.h>
+#include <sqlite3.h>
 
 #include "abi/blob.hpp"
 #include "abi/guard.hpp"
@@ -61,6 +62,7 @@ std::string describe_build() {
       .field("pcre2", text("{}.{}", PCRE2_MAJOR, PCRE2_MINOR))
       .field("fmt", text("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                          FMT_VERSION % 100))
+      .field("sqlite", SQLITE_VERSION)
       .close()
       .close();
   return std::move(json).take();

@@ -35,12 +35,6 @@ class Descriptor {
   int fd_;
 };
 
-// The system's words for an errno value: strerror would look at the locale and the environment.
-std::string_view system_text(int code) {
-  const char* words = ::strerrordesc_np(code);
-  return words != nullptr ? words : "unknown error";
-}
-
 Error system_failure(Reason reason, std::string_view what, const std::string& path, int code) {
   return fail(reason, "{} {} failed: {} (errno {})", what, quoted(path, 4096), system_text(code),
               code)
@@ -112,6 +106,11 @@ Status read_all(int fd, u8* target, size_t size, const std::string& path) {
 }
 
 }  // namespace
+
+std::string_view system_text(int code) {
+  const char* words = ::strerrordesc_np(code);
+  return words != nullptr ? words : "unknown error";
+}
 
 Result<FileBytes> FileBytes::open(const std::string& path, LoadMode mode) {
   if (path.find('\0') != std::string::npos) {

@@ -36,4 +36,7 @@ class FileBytes {
   MappedBytes counted_;
 };
 
+// The system's words for an errno value: strerror would look at the locale and the environment.
+std::string_view system_text(int code);
+
 }  // namespace soma

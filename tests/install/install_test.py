@@ -2,7 +2,7 @@
 """Proves that an installed prefix is all an embedder needs: both libraries, their files, the tool.
 
 A prefix is installed to a temporary folder, moved as a package would be (DESTDIR), and used by a
-program that has a cJSON and a zstd of its own: the library's must not meet them.
+program that has a cJSON, a zstd and a SQLite of its own: the library's must not meet them.
 """
 
 import os
@@ -22,6 +22,7 @@ HOST = """/* A host whose own symbols have the names of what the library holds i
 int ZSTD_versionNumber(void) { return 7; }
 void* cJSON_Parse(const char* text) { (void)text; return 0; }
 void* pcre2_compile_8(void) { return 0; }
+int sqlite3_open_v2(void) { return 7; }
 int main(void) {
   soma_error* error = 0;
   soma_runtime* runtime = 0;
@@ -32,7 +33,8 @@ int main(void) {
   printf("%s %s\\n", soma_version_string(), soma_error_reason(error, NULL));
   soma_error_release(error);
   soma_runtime_release(runtime);
-  return ZSTD_versionNumber() == 7 && cJSON_Parse("") == 0 && pcre2_compile_8() == 0 ? 0 : 3;
+  return ZSTD_versionNumber() == 7 && cJSON_Parse("") == 0 && pcre2_compile_8() == 0 &&
+         sqlite3_open_v2() == 7 ? 0 : 3;
 }
 """
 CMAKE = """cmake_minimum_required(VERSION 3.18)

@@ -1,0 +1,219 @@
+// A journal that many threads write at once, at the price of one.
+//
+// Problem. A record has to be on the disk before what it announces may happen, and the disk takes
+// milliseconds for each wait, however little is written. Thirty effects that begin at the same time
+// would stand in a line for a tenth of a second.
+//
+// Idea. Who appends puts its records with those that are pending. If nobody is writing, it writes
+// all that is pending, its own and the others', in one go; if somebody is, it sleeps until that one
+// is done and looks again. So there is no thread and no delay of ours: a lone thread writes at
+// once, and a crowd gathers only while the disk is busy anyway.
+//
+// Why right. Records are staged and become pending under one mutex, so both have one order; the one
+// writer takes all of them and settles them in that order (ledger.hpp). Whoever returns has seen
+// its records settled. Sleepers read `turns` under the mutex and writers advance it after they have
+// taken the mutex again, so no wake-up is lost.
+//
+// After a failure nobody knows what the disk holds, so nothing is written after it: everybody who
+// waits, and everybody who comes, gets that failure. An exception in the writer is such a failure
+// too, or the others would wait for ever.
+#include "journal/journal.hpp"
+
+#include <mutex>
+
+#include "base/spin.hpp"
+#include "base/text.hpp"
+#include "journal/ledger.hpp"
+
+namespace soma {
+
+using Lock = std::unique_lock<std::mutex>;
+
+struct Journal::State {
+  std::unique_ptr<JournalStore> store;     // used by one at a time: who opens, then who writes
+  RunIdentity identity;
+  mutable std::mutex mutex;                // guards all that follows
+  Ledger ledger;
+  std::vector<Record> pending;             // staged, and not in the hands of a writer
+  bool is_writing = false;
+  std::optional<Error> failure;
+  std::atomic<u32> turns{0};               // how often somebody has written
+
+  Error failed() const;
+  void await_turn(Lock& lock);
+  void write(Lock& lock);
+
+  class Turn;
+};
+
+namespace {
+
+Status take_loaded(void* ledger, Record record) {
+  auto& target = *static_cast<Ledger*>(ledger);
+  const Status staged = target.stage({&record, 1});
+  if (!staged.ok() && staged.error().reason() == Reason::journal_limit) {
+    return fail(Reason::journal_limit, "{}", staged.error().message());
+  }
+  if (!staged.ok()) {
+    return fail(Reason::journal_corrupt,
+                "record {} of the journal contradicts those before it: {}; it was not written by "
+                "this library: restore a copy, or start a new run",
+                target.staged() + 1, staged.error().message());
+  }
+  std::vector<Record> one;
+  one.push_back(std::move(record));
+  target.settle(std::move(one));
+  return {};
+}
+
+Error other_identity(const RunIdentity& bound, const RunIdentity& asked) {
+  if (bound.run != asked.run) {
+    return fail(Reason::journal_other_plan,
+                "the journal is of run {}, not of {}; put files of journals back under their names",
+                quoted(bound.run, 200), quoted(asked.run, 200));
+  }
+  const bool is_plan = bound.plan != asked.plan;
+  return fail(Reason::journal_other_plan,
+              "run {} belongs to the {} {}, and was now given {}; resume it with what it began "
+              "with, or take another id for a new run",
+              quoted(bound.run, 200), is_plan ? "plan" : "input",
+              quoted(is_plan ? bound.plan : bound.input),
+              quoted(is_plan ? asked.plan : asked.input))
+      .with("recorded_plan", bound.plan)
+      .with("given_plan", asked.plan)
+      .with("recorded_input", bound.input)
+      .with("given_input", asked.input);
+}
+
+}  // namespace
+
+// ---- Opening
+
+Journal::Journal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Journal::~Journal() = default;
+
+Result<std::unique_ptr<Journal>> Journal::open(std::unique_ptr<JournalStore> store,
+                                               const RunIdentity& identity) {
+  SOMA_TRY(check_run_id(identity.run));
+  SOMA_ASSIGN(const std::optional<RunIdentity> bound, store->identity());
+  if (!bound) {
+    SOMA_TRY(store->bind(identity));
+  } else if (*bound != identity) {
+    return other_identity(*bound, identity);
+  }
+  return open(std::move(store));
+}
+
+Result<std::unique_ptr<Journal>> Journal::open(std::unique_ptr<JournalStore> store) {
+  auto state = std::make_unique<State>();
+  SOMA_ASSIGN(std::optional<RunIdentity> bound, store->identity());
+  if (!bound) return fail(Reason::journal_not_found, "no run has written to the journal yet");
+  state->identity = *std::move(bound);
+  SOMA_TRY(store->load(take_loaded, &state->ledger));
+  state->store = std::move(store);
+  return std::unique_ptr<Journal>(new Journal(std::move(state)));
+}
+
+// ---- Writing
+
+Status Journal::append(std::vector<Record> records) {
+  State& state = *state_;
+  Lock lock(state.mutex);
+  if (state.failure) return state.failed();
+  state.pending.reserve(state.pending.size() + records.size());
+  SOMA_TRY(state.ledger.stage(records));
+  for (Record& record : records) state.pending.push_back(std::move(record));
+  const u64 last = state.ledger.staged();
+  while (state.ledger.settled() < last) {
+    if (state.failure) return state.failed();
+    if (state.is_writing) {
+      state.await_turn(lock);
+    } else {
+      state.write(lock);
+    }
+  }
+  return {};
+}
+
+Error Journal::State::failed() const {
+  Error again = fail(failure->reason(), "{}", failure->message());
+  for (const Detail& detail : failure->details()) again.with(detail.key, detail.value);
+  return again;
+}
+
+void Journal::State::await_turn(Lock& lock) {
+  const u32 seen = turns.load();
+  lock.unlock();
+  futex_wait(turns, seen);
+  lock.lock();
+}
+
+// One writer's turn: however it ends, the others learn of it.
+class Journal::State::Turn {
+ public:
+  Turn(State& state, Lock& lock)
+      : state_(state),
+        lock_(lock),
+        outcome_(fail(Reason::out_of_memory, "no memory was left to write the journal of run {}; "
+                      "resume it when there is some", quoted(state.identity.run, 200))),
+        records_(std::exchange(state.pending, {})) {
+    state.is_writing = true;
+    lock_.unlock();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    lock_.lock();
+    state_.is_writing = false;
+    if (outcome_.ok()) {
+      state_.ledger.settle(std::move(records_));
+    } else {
+      state_.failure = std::move(outcome_).error();
+    }
+    state_.turns.fetch_add(1);
+    futex_wake_all(state_.turns);
+  }
+
+  void write() { outcome_ = state_.store->append(records_); }
+
+ private:
+  State& state_;
+  Lock& lock_;
+  Status outcome_;
+  std::vector<Record> records_;
+};
+
+void Journal::State::write(Lock& lock) { Turn(*this, lock).write(); }
+
+// ---- Reading
+
+Result<Journal::Recorded> Journal::find(const Record& attempted) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->ledger.find(attempted);
+}
+
+const RunIdentity& Journal::identity() const { return state_->identity; }
+
+void Journal::each(Show show, void* user) const {
+  const std::lock_guard lock(state_->mutex);
+  for (const Record& record : state_->ledger.records()) show(user, record);
+}
+
+std::optional<std::string> Journal::result() const {
+  const std::lock_guard lock(state_->mutex);
+  const Record* end = state_->ledger.end();
+  if (!end) return std::nullopt;
+  return end->content;
+}
+
+std::vector<Record> Journal::waiting() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Record> sites;
+  for (const Record& record : state_->ledger.records()) {
+    const bool waits = record.kind == Record::Kind::Suspension;
+    if (waits && state_->ledger.is_waiting(record.site)) sites.push_back(record);
+  }
+  return sites;
+}
+
+}  // namespace soma
