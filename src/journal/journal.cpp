@@ -6,8 +6,9 @@
 //
 // Idea. Who appends puts its records with those that are pending. If nobody is writing, it writes
 // all that is pending, its own and the others', in one go; if somebody is, it sleeps until that one
-// is done and looks again. So there is no thread and no delay of ours: a lone thread writes at
-// once, and a crowd gathers only while the disk is busy anyway.
+// is done and looks again. So there is no delay of ours: a lone thread writes at once, and a crowd
+// gathers only while the disk is busy anyway. For those who can't wait there is one thread more,
+// which writes when there is something to write and nobody else does, and tells them.
 //
 // Why right. Records are staged and become pending under one mutex, so both have one order; the one
 // writer takes all of them and settles them in that order (ledger.hpp). Whoever returns has seen
@@ -17,12 +18,16 @@
 // After a failure nobody knows what the disk holds, so nothing is written after it: everybody who
 // waits, and everybody who comes, gets that failure. An exception in the writer is such a failure
 // too, or the others would wait for ever.
+//
+// Listeners are told without the mutex, by whoever wrote their records, before that one returns.
 #include "journal/journal.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/spin.hpp"
 #include "base/text.hpp"
+#include "base/thread.hpp"
 #include "journal/ledger.hpp"
 
 namespace soma {
@@ -35,11 +40,19 @@ struct Journal::State {
   mutable std::mutex mutex;                // guards all that follows
   Ledger ledger;
   std::vector<Record> pending;             // staged, and not in the hands of a writer
+  std::vector<Listener> listeners;         // of those
   bool is_writing = false;
   std::optional<Error> failure;
-  std::atomic<u32> turns{0};               // how often somebody has written
+  bool is_closing = false;
+  std::atomic<u32> turns{0};               // how often somebody has written, or the thread has to
+  Thread thread;                           // for those who can't wait; started for the first
+  bool has_thread = false;
 
+  ~State();
   Error failed() const;
+  Status stage(std::vector<Record>& records, const Listener* listener);
+  Status start_thread();
+  static void serve(void* self);
   void await_turn(Lock& lock);
   void write(Lock& lock);
 
@@ -64,6 +77,12 @@ Status take_loaded(void* ledger, Record record) {
   one.push_back(std::move(record));
   target.settle(std::move(one));
   return {};
+}
+
+template <typename T>
+void make_room(std::vector<T>& list, size_t more) {
+  const size_t needed = list.size() + more;
+  if (list.capacity() < needed) list.reserve(std::max(needed, 2 * list.capacity()));
 }
 
 Error other_identity(const RunIdentity& bound, const RunIdentity& asked) {
@@ -116,13 +135,30 @@ Result<std::unique_ptr<Journal>> Journal::open(std::unique_ptr<JournalStore> sto
 
 // ---- Writing
 
+Status Journal::State::stage(std::vector<Record>& records, const Listener* listener) {
+  if (failure) return failed();
+  make_room(pending, records.size());
+  make_room(listeners, 1);
+  SOMA_TRY(ledger.stage(records));
+  for (Record& record : records) pending.push_back(std::move(record));
+  if (listener) listeners.push_back(*listener);
+  return {};
+}
+
+Status Journal::append(std::vector<Record> records, Listener listener) {
+  State& state = *state_;
+  const Lock lock(state.mutex);
+  SOMA_TRY(state.start_thread());
+  SOMA_TRY(state.stage(records, &listener));
+  state.turns.fetch_add(1);
+  futex_wake_all(state.turns);
+  return {};
+}
+
 Status Journal::append(std::vector<Record> records) {
   State& state = *state_;
   Lock lock(state.mutex);
-  if (state.failure) return state.failed();
-  state.pending.reserve(state.pending.size() + records.size());
-  SOMA_TRY(state.ledger.stage(records));
-  for (Record& record : records) state.pending.push_back(std::move(record));
+  SOMA_TRY(state.stage(records, nullptr));
   const u64 last = state.ledger.staged();
   while (state.ledger.settled() < last) {
     if (state.failure) return state.failed();
@@ -148,6 +184,47 @@ void Journal::State::await_turn(Lock& lock) {
   lock.lock();
 }
 
+Status Journal::State::start_thread() {
+  if (has_thread) return {};
+  has_thread = thread.start("journal", serve, this);
+  if (has_thread) return {};
+  return fail(Reason::out_of_memory, "the system gives no thread to write the journal of run {}",
+              quoted(identity.run, 200));
+}
+
+void Journal::State::serve(void* self) {
+  constexpr i64 soon_ns = 5'000'000;
+  State& state = *static_cast<State*>(self);
+  Lock lock(state.mutex);
+  while (true) {
+    const bool has_work = !state.pending.empty() && !state.failure;
+    if (state.is_closing && !has_work) return;
+    if (!has_work || state.is_writing) {
+      state.await_turn(lock);
+      continue;
+    }
+    try {
+      state.write(lock);
+    } catch (const std::bad_alloc&) {
+      // Nothing has begun: there may be more memory soon.
+      lock.unlock();
+      futex_wait_for(state.turns, state.turns.load(), soon_ns);
+      lock.lock();
+    }
+  }
+}
+
+Journal::State::~State() {
+  if (!has_thread) return;
+  {
+    const Lock lock(mutex);
+    is_closing = true;
+    turns.fetch_add(1);
+  }
+  futex_wake_all(turns);
+  thread.join();
+}
+
 // One writer's turn: however it ends, the others learn of it.
 class Journal::State::Turn {
  public:
@@ -156,7 +233,8 @@ class Journal::State::Turn {
         lock_(lock),
         outcome_(fail(Reason::out_of_memory, "no memory was left to write the journal of run {}; "
                       "resume it when there is some", quoted(state.identity.run, 200))),
-        records_(std::exchange(state.pending, {})) {
+        records_(std::exchange(state.pending, {})),
+        listeners_(std::exchange(state.listeners, {})) {
     state.is_writing = true;
     lock_.unlock();
   }
@@ -165,22 +243,39 @@ class Journal::State::Turn {
   ~Turn() {
     lock_.lock();
     state_.is_writing = false;
+    std::vector<Listener> late;    // whose records are not written any more
     if (outcome_.ok()) {
       state_.ledger.settle(std::move(records_));
     } else {
       state_.failure = std::move(outcome_).error();
+      late.swap(state_.listeners);
     }
     state_.turns.fetch_add(1);
     futex_wake_all(state_.turns);
+    const Error* const failure = state_.failure ? &*state_.failure : nullptr;  // stays as it is
+    lock_.unlock();
+    tell(listeners_, failure);
+    tell(late, failure);
+    lock_.lock();
   }
 
-  void write() { outcome_ = state_.store->append(records_); }
+  void write() {
+    try {
+      outcome_ = state_.store->append(records_);
+    } catch (const std::bad_alloc&) {
+    }
+  }
 
  private:
+  static void tell(std::span<const Listener> listeners, const Error* failure) {
+    for (const Listener& listener : listeners) listener.settled(listener.user, failure);
+  }
+
   State& state_;
   Lock& lock_;
   Status outcome_;
   std::vector<Record> records_;
+  std::vector<Listener> listeners_;
 };
 
 void Journal::State::write(Lock& lock) { Turn(*this, lock).write(); }

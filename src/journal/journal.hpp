@@ -19,7 +19,7 @@ class Journal {
   // For who looks or answers and has no plan: whatever the store is bound to. journal_not_found, if
   // that is nothing.
   static Result<std::unique_ptr<Journal>> open(std::unique_ptr<JournalStore> store);
-  ~Journal();
+  ~Journal();                     // what was appended is written first
 
   // What became of an effect that is about to be asked for.
   struct Recorded {
@@ -27,7 +27,7 @@ class Journal {
       Unknown,   // nobody has asked for it, or it failed: record the intent, then perform it
       Done,      // content: its result, or the answer, or the output
       InDoubt,   // it was begun, and nobody knows whether it took place
-      Waiting,   // a suspension that has no answer yet
+      Waiting,   // for an answer: a suspension, or an effect in doubt that somebody was asked about
     };
     State state = State::Unknown;
     std::string content;
@@ -41,6 +41,14 @@ class Journal {
   // next wait, so that many effects at the same time cost as much as one. journal_not_waiting, if
   // there is nothing to answer; journal_limit. What the store failed with, it and every later call.
   Status append(std::vector<Record> records);
+  // The same for who can't wait: `settled` is told once, on the journal's own thread or another
+  // that writes, when the records are durable, or why they are not. It must not throw, take long or
+  // call the journal but for this. If this fails, nothing is told.
+  struct Listener {
+    void* user = nullptr;
+    void (*settled)(void* user, const Error* failure) = nullptr;
+  };
+  Status append(std::vector<Record> records, Listener listener);
 
   const RunIdentity& identity() const;
   // For people: each durable record in order, under the lock.

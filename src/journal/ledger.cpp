@@ -9,8 +9,10 @@
 // write fails, nothing is staged after it, and what was staged stays invisible.
 //
 // At a site follow each other: Intent, then Result or Failure, and after a Failure, or if the
-// outcome was never recorded, the same Intent again; or Suspension, then Answer; or one Output. End
-// is the last record of all. Journals come from files, so what is read is held to that as well.
+// outcome was never recorded, the same Intent again; or Suspension, then Answer; or one Output. If
+// the outcome of an Intent was never recorded, a Suspension may follow it: somebody is asked what
+// it was. End is the last record of all. Journals come from files, so what is read is held to that
+// as well.
 #include "journal/ledger.hpp"
 
 #include <algorithm>
@@ -117,10 +119,16 @@ Status Ledger::take(Visit& visit, const Record& record, u64 number) const {
     return misplaced(record, "has a path, or lacks one, where it may not");
   }
   if (is_outcome(record.kind)) return take_outcome(visit, record, number);
+  if (record.kind == Kind::Suspension && visit.is_in_doubt()) {
+    visit.outcome = number;
+    visit.outcome_kind = Kind::Suspension;
+    return {};
+  }
   if (visit.asked != none) {
-    const bool is_again = record.kind == Kind::Intent && visit.asked_kind == Kind::Intent &&
-                          (visit.outcome == none || visit.outcome_kind == Kind::Failure);
-    if (!is_again) return misplaced(record, "follows others");
+    const bool is_open = visit.is_in_doubt() || visit.outcome_kind == Kind::Failure ||
+                         visit.outcome_kind == Kind::Suspension;
+    const bool is_again = record.kind == Kind::Intent && visit.asked_kind == Kind::Intent;
+    if (!is_again || !is_open) return misplaced(record, "follows others");
     const Record* before = settled_record(visit.asked);
     if (before && (before->effect != record.effect || before->digest != record.digest)) {
       return misplaced(record, "differs from the one before");
@@ -132,14 +140,12 @@ Status Ledger::take(Visit& visit, const Record& record, u64 number) const {
 
 Status Ledger::take_outcome(Visit& visit, const Record& record, u64 number) const {
   const bool is_answer = record.kind == Kind::Answer;
-  const Kind opens = is_answer ? Kind::Suspension : Kind::Intent;
-  const bool is_open = visit.asked != none && visit.asked_kind == opens && visit.outcome == none;
+  const bool is_open = is_answer ? visit.is_waiting() : visit.is_in_doubt();
   if (!is_open && is_answer) {
+    const bool was_answered = visit.outcome != none && visit.outcome_kind == Kind::Answer;
     return fail(Reason::journal_not_waiting,
                 "nothing waits for an answer at {}: it was {}; see where the run waits",
-                site_text(record.site),
-                visit.asked_kind == opens && visit.asked != none ? "answered before"
-                                                                 : "never suspended there");
+                site_text(record.site), was_answered ? "answered before" : "never suspended there");
   }
   if (!is_open) return misplaced(record, "follows no intent");
   visit.outcome = number;
@@ -171,9 +177,10 @@ Result<Recorded> Ledger::find(const Record& attempted) const {
   if (asked->kind == Kind::Output) return Recorded{Recorded::State::Done, asked->content};
   const Record* outcome = settled_record(seen->outcome);
   if (outcome && outcome->kind == Kind::Failure) return Recorded{};
-  if (outcome) return Recorded{Recorded::State::Done, outcome->content};
-  if (asked->kind == Kind::Suspension) return Recorded{Recorded::State::Waiting, asked->content};
-  return Recorded{Recorded::State::InDoubt, asked->content};
+  const bool is_answered = outcome && outcome->kind != Kind::Suspension;
+  if (is_answered) return Recorded{Recorded::State::Done, outcome->content};
+  const bool waits = outcome || asked->kind == Kind::Suspension;
+  return Recorded{waits ? Recorded::State::Waiting : Recorded::State::InDoubt, asked->content};
 }
 
 // It is the last record, and nothing follows it.
@@ -184,8 +191,8 @@ const Record* Ledger::end() const {
 
 bool Ledger::is_waiting(const Site& site) const {
   const Visit* seen = visit(site);
-  const Record* asked = seen ? settled_record(seen->asked) : nullptr;
-  return asked && asked->kind == Kind::Suspension && !settled_record(seen->outcome);
+  if (!seen || !seen->is_waiting()) return false;
+  return settled_record(seen->outcome != none ? seen->outcome : seen->asked) != nullptr;
 }
 
 }  // namespace soma

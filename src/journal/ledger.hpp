@@ -33,9 +33,17 @@ class Ledger {
   // What was recorded last at a site: numbers of records, and what they are, settled or not.
   struct Visit {
     u64 asked = none;      // an Intent, Suspension, Output or End
-    u64 outcome = none;    // of an Intent or a Suspension
+    u64 outcome = none;    // of an Intent or a Suspension; a Suspension after an Intent
     Record::Kind asked_kind = Record::Kind::Intent;
     Record::Kind outcome_kind = Record::Kind::Result;
+
+    bool is_in_doubt() const {
+      return asked != none && asked_kind == Record::Kind::Intent && outcome == none;
+    }
+    bool is_waiting() const {
+      if (outcome != none) return outcome_kind == Record::Kind::Suspension;
+      return asked != none && asked_kind == Record::Kind::Suspension;
+    }
   };
 
   Status take(Visit& visit, const Record& record, u64 number) const;

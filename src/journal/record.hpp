@@ -19,7 +19,7 @@ struct Record {
     Intent,      // an effect is about to be performed; content: what is asked for
     Result,      // it was performed; content: what came of it
     Failure,     // it was attempted and did not happen, so it may be asked for again; content: why
-    Suspension,  // the run waits for an answer; content: the reason
+    Suspension,  // the run waits for an answer; content: the reason. Also after an Intent in doubt
     Answer,      // content: the answer
     Output,      // what a node yielded that would yield something else another time; content: that
     End,         // of the run, at a site without path; content: what it yielded

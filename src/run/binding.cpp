@@ -6,6 +6,8 @@
 #include "base/problems.hpp"
 #include "base/text.hpp"
 #include "run/node_call.hpp"
+#include "run/recording.hpp"
+#include "run/run_state.hpp"
 
 namespace soma {
 
@@ -17,6 +19,32 @@ struct Binding::Checked {
     const auto* checked = static_cast<const Checked*>(self);
     SOMA_TRY(checked->values.check_outputs(call.index()));
     return checked->code.forward(checked->code.user, call);
+  }
+};
+
+// A node that may yield something else another time yields the same whenever a run is resumed.
+struct Binding::Recorded {
+  const RunState& run;
+  Bound code;
+
+  static Status forward(void* self, NodeCall& call) {
+    const Recorded& node = *static_cast<const Recorded*>(self);
+    if (!node.run.journal) return node.code.forward(node.code.user, call);
+    return node.forward_once(call);
+  }
+  Status forward_once(NodeCall& call) const {
+    Record record = output_record({call.path(), 0, 0}, call.node().op_name(), call.input());
+    SOMA_ASSIGN(const Journal::Recorded found, run.journal->find(record));
+    if (found.state == Journal::Recorded::State::Done) {
+      SOMA_ASSIGN(call.output(), recorded_value(found.content));
+      return {};
+    }
+    SOMA_TRY(code.forward(code.user, call));
+    if (call.was_stopped()) return {};
+    SOMA_TRY(set_output(record, call.output()));
+    std::vector<Record> one;
+    one.push_back(std::move(record));
+    return run.journal->append(std::move(one));
   }
 };
 
@@ -77,7 +105,8 @@ Binding::~Binding() {
   }
 }
 
-Result<Binding> Binding::of(const Plan& plan, const Ops& ops, const Values& values) {
+Result<Binding> Binding::of(const Ops& ops, const RunState& run) {
+  const Plan& plan = run.plan;
   Binding binding;
   binding.nodes_.resize(plan.nodes.size());
   UnboundOps unbound;
@@ -100,7 +129,9 @@ Result<Binding> Binding::of(const Plan& plan, const Ops& ops, const Values& valu
     }
     Status bound = binding.bind(plan, at, *op, ops);
     if (!bound.ok()) problems.add(std::move(bound).error());
-    if (values.names_outputs(at)) binding.check_outputs_first(values, at);
+    const bool is_step = node.kind == NodeKind::Step;
+    if (!node.deterministic && !is_step) binding.record_output(run, at);
+    if (run.values.names_outputs(at)) binding.check_outputs_first(run.values, at);
   }
   if (!unbound.empty()) return unbound_error(plan, ops, unbound);
   SOMA_TRY(std::move(problems).status());
@@ -136,6 +167,11 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op, const Ops& ops)
   if (is_step) steps_[at].user = *bound;
   if (op.unbind) made_.back() = {op.unbind, *bound};
   return {};
+}
+
+void Binding::record_output(const RunState& run, u32 node) {
+  recorded_.push_back(std::make_unique<Recorded>(Recorded{run, nodes_[node]}));
+  nodes_[node] = {Recorded::forward, recorded_.back().get()};
 }
 
 void Binding::check_outputs_first(const Values& values, u32 node) {

@@ -8,6 +8,8 @@
 
 namespace soma {
 
+struct RunState;
+
 struct Bound {
   Forward forward = nullptr;
   void* user = nullptr;
@@ -20,11 +22,12 @@ class Binding {
   ~Binding();
 
   // run_unbound_op for all ops without code at once; else what the ops' own bind says of all nodes.
-  static Result<Binding> of(const Plan& plan, const Ops& ops, const Values& values);
+  static Result<Binding> of(const Ops& ops, const RunState& run);
 
   std::span<const Bound> nodes() const { return nodes_; }
   // Of a node of kind step.
   StepCode step(u32 node) const { return steps_.at(node); }
+  bool has_steps() const { return !steps_.empty(); }
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
 
@@ -35,13 +38,17 @@ class Binding {
   };
   // Asks for a node's named outputs before its own code runs.
   struct Checked;
+  // Takes a node's value from the journal, or puts it there.
+  struct Recorded;
 
   Status bind(const Plan& plan, u32 node, const NodeOp& op, const Ops& ops);
   void check_outputs_first(const Values& values, u32 node);
+  void record_output(const RunState& run, u32 node);
 
   std::vector<Bound> nodes_;
   std::vector<Made> made_;
   std::vector<std::unique_ptr<Checked>> checked_;
+  std::vector<std::unique_ptr<Recorded>> recorded_;
   std::map<u32, StepCode> steps_;          // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };

@@ -156,6 +156,22 @@ bool BranchQueue::finish(BranchSet::Run run) {
   return follows;
 }
 
+// What comes after it was never made ready, as it waits for this one.
+void BranchQueue::block(u32 branch) {
+  std::vector<u32> open = {branch};
+  while (!open.empty()) {
+    const u32 one = open.back();
+    open.pop_back();
+    if (waits_for_[one] == finished) continue;
+    waits_for_[one] = finished;
+    --unfinished_;
+    if (!order_->after) continue;
+    for (u32 i = order_->first_follower[one]; i < order_->first_follower[one + 1]; ++i) {
+      if (order_->followers[i] < terms_.end) open.push_back(order_->followers[i]);
+    }
+  }
+}
+
 void BranchQueue::drop_from(u32 branch) {
   for (u32 one = std::max(branch, terms_.first); one < terms_.end; ++one) {
     if (waits_for_[one] == finished) continue;

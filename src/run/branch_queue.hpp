@@ -67,6 +67,9 @@ class BranchQueue {
   BranchSet::Run claim(Hand hand);
   // They have ended: what follows them may begin. Returns whether anything follows.
   bool finish(BranchSet::Run run);
+  // It got as far as it can for now: it has ended, and what comes after it, at any distance, will
+  // not begin.
+  void block(u32 branch);
   // Nobody needs the branches from this one on.
   void drop_from(u32 branch);
 

@@ -403,12 +403,14 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
         if (!wave.finish(share)) return true;
         Status shared = this->share(wave, false);
         if (shared.ok()) return true;
-        wave.fail(share, share.region.end - 1, std::move(shared).error());
+        wave.fail(share, {share.region.end - 1, std::move(shared).error()});
         break;
       }
       case Strand::Outcome::Failed: {
         Wave::Failure failure = strand.take_failure();
-        wave.fail(share, failure.node, std::move(failure.error));
+        const bool stops_others = !failure.is_suspension;
+        wave.fail(share, std::move(failure));
+        if (!stops_others) return true;
         break;
       }
       case Strand::Outcome::Dropped:  // nobody looks at what it left undone

@@ -3,9 +3,10 @@
 
 namespace soma {
 
-Effect* Effect::make(EffectRequest request, std::string key, bool is_retry, Listener listener) {
+Effect* Effect::make(EffectRequest request, std::string key, u32 number, bool is_retry,
+                     Listener listener) {
   std::unique_ptr<Effect> made(
-      new Effect(std::move(request), std::move(key), is_retry, listener));
+      new Effect(std::move(request), std::move(key), number, is_retry, listener));
   return made.release();  // to whoever holds the first reference
 }
 
@@ -23,7 +24,9 @@ bool Effect::end(std::optional<Error> error, Value result) {
   has_ended_ = true;
   error_ = std::move(error);
   result_ = std::move(result);
-  if (listener_.ended) listener_.ended(listener_.user, *this);
+  if (listener_.ended) {
+    listener_.ended(listener_.user, *this, error_ ? &*error_ : nullptr, result_);
+  }
   return true;
 }
 

@@ -24,6 +24,7 @@ Value NodeCall::take_input() {
 }
 
 Status NodeCall::check() const { return strand_.check_in_call(); }
+bool NodeCall::was_stopped() const { return strand_.told_node_ == index(); }
 std::string NodeCall::path() const { return strand_.run_.path(index()); }
 std::vector<u64> NodeCall::passes() const { return strand_.run_.passes_around(index()); }
 

@@ -30,6 +30,8 @@ class NodeCall {
   // Whether to go on: cancelled, the deadline, or a branch declared before this one has failed. For
   // code that takes long; between nodes the run asks by itself.
   Status check() const;
+  // It said no to this call: what the code yields then may be half of it.
+  bool was_stopped() const;
   // "refine[3]/judge": ids, and of the loops around it the pass.
   std::string path() const;
   // The passes of the loops around the node, the outermost first, counted from 1.

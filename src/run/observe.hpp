@@ -10,9 +10,14 @@ struct Event {
     RunStarted,
     RunFinished,
     RunFailed,     // error
+    RunSuspended,  // error: what it waits for
     NodeStarted,
     NodeFinished,
     NodeFailed,    // error
+    NodeSuspended,  // error
+    EffectStarted,  // of a step: effect, turn
+    EffectFinished,
+    EffectFailed,   // error
     PassFinished,  // of the loop `node`: pass, ended
     ArmChosen,     // `node` decided: arm
   };
@@ -23,6 +28,8 @@ struct Event {
   i64 at_ns = 0;                    // monotonic (base/clock.hpp), never less than before
   u32 node = ~u32{0};               // of the plan; none: the run
   std::string_view path;            // "refine[3]/judge": the node, with passes of loops around it
+  std::string_view effect;          // its name
+  u32 turn = 0;                     // counted from 0
   u64 pass = 0;                     // counted from 1
   u32 arm = 0;                      // in the order of the plan
   u32 thread = 0;                   // 0: the one that waits for the run

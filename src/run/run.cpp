@@ -1,12 +1,15 @@
 // Makes runs, drives them, and gives out what they yield.
 #include "run/run.hpp"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <new>
 
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/recording.hpp"
 #include "run/strand.hpp"
 
 namespace soma {
@@ -24,14 +27,26 @@ struct Run::State {
   Strand strand;
   Phase phase = Phase::Idle;
   std::optional<Error> error;
+  bool is_suspended = false;      // which the error says
   bool lost_memory = false;       // there was none left to say so
+  std::optional<Value> known;     // what the run yielded the last time, says its journal
 
   void walk(i64 pause_at_ns);
   Strand::Outcome go_on(i64 pause_at_ns);
   void tell(Event::Kind kind);
+  Status look_up();
+  Status record_end(const Value& value);
 };
 
 namespace {
+
+// No other execution, of this process or another, has the same.
+std::string random_id() {
+  u64 words[2] = {};
+  // So few bytes come at once, or from boot on never.
+  if (getrandom(words, sizeof words, 0) != sizeof words) words[0] = static_cast<u64>(now_ns());
+  return text("{:016x}{:016x}", words[0], words[1]);
+}
 
 Status check_supported(const Plan& plan, const RunOptions& options) {
   Problems problems;
@@ -66,7 +81,7 @@ Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
   std::unique_ptr<Run> made(new Run(std::make_unique<State>(plan, options)));
   RunState& run = made->state_->run;
   SOMA_TRY(run.values.check_keys());
-  SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, run.values));
+  SOMA_ASSIGN(Binding binding, Binding::of(ops, run));
   run.binding.emplace(std::move(binding));
   SOMA_TRY(run.crew.prepare());
   return made;
@@ -80,11 +95,13 @@ Status Run::observe(Observer observer) {
   return {};
 }
 
-Status Run::start(Value input, const Cancel* cancel) {
+Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   State& state = *state_;
   if (state.phase != State::Phase::Idle) {
     return fail(Reason::busy, "the run has begun already: finish it before it starts again");
   }
+  state.run.journal = journal;
+  SOMA_TRY(state.look_up());
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
   state.run.done.store(0, std::memory_order_relaxed);
@@ -96,6 +113,27 @@ Status Run::start(Value input, const Cancel* cancel) {
   return {};
 }
 
+// Names the execution, and whether it has ended in its journal.
+Status Run::State::look_up() {
+  known.reset();
+  if (run.journal) {
+    run.id = run.journal->identity().run;
+    const std::optional<std::string> end = run.journal->result();
+    if (!end || end->empty()) return {};
+    SOMA_ASSIGN(known, recorded_value(*end));
+  } else if (run.binding->has_steps()) {
+    run.id = random_id();
+  }
+  return {};
+}
+
+Status Run::State::record_end(const Value& value) {
+  if (!run.journal || run.journal->result()) return {};
+  std::vector<Record> one;
+  one.push_back(end_record(value));
+  return run.journal->append(std::move(one));
+}
+
 void Run::State::tell(Event::Kind kind) {
   Event event;
   event.kind = kind;
@@ -105,6 +143,11 @@ void Run::State::tell(Event::Kind kind) {
 
 void Run::State::walk(i64 pause_at_ns) {
   if (phase == Phase::Idle || phase == Phase::Ended) return;
+  if (known) {
+    phase = Phase::Ended;
+    if (run.is_watched()) tell(Event::Kind::RunFinished);
+    return;
+  }
   if (phase == Phase::Started) run.crew.begin(strand, pause_at_ns != 0);
   phase = Phase::Walking;
   Strand::Outcome outcome = Strand::Outcome::Failed;
@@ -119,8 +162,16 @@ void Run::State::walk(i64 pause_at_ns) {
   if (outcome == Strand::Outcome::Paused) return;
   run.crew.end(outcome == Strand::Outcome::Done);
   phase = Phase::Ended;
-  if (outcome == Strand::Outcome::Failed) error = strand.take_failure().error;
-  if (run.is_watched()) tell(error ? Event::Kind::RunFailed : Event::Kind::RunFinished);
+  is_suspended = false;
+  if (outcome == Strand::Outcome::Failed) {
+    Wave::Failure failure = strand.take_failure();
+    error = std::move(failure.error);
+    is_suspended = failure.is_suspension;
+  }
+  if (!run.is_watched()) return;
+  tell(is_suspended ? Event::Kind::RunSuspended
+       : error      ? Event::Kind::RunFailed
+                    : Event::Kind::RunFinished);
 }
 
 Strand::Outcome Run::State::go_on(i64 pause_at_ns) {
@@ -154,7 +205,10 @@ Result<Value> Run::finish() {
   } let_go{state.run.values};
   if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
   if (error) return *std::move(error);
-  return state.run.values.result();
+  if (state.known) return *std::exchange(state.known, std::nullopt);
+  Value value = state.run.values.result();
+  SOMA_TRY(state.record_end(value));
+  return value;
 }
 
 }  // namespace soma

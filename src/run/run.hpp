@@ -16,6 +16,8 @@
 
 namespace soma {
 
+class Journal;
+
 enum class LaunchMode : u8 {
   Adaptive,  // branches are shared if that pays, or if they may wait for each other
   Always,    // each branch of a wave has a thread of its own at once, as far as the bound goes
@@ -39,16 +41,21 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
-  // Begins; nothing is called yet. `cancel` may be null, and outlives the run's end. busy, if the
-  // last run has not ended.
-  Status start(Value input, const Cancel* cancel);
+  // Begins; nothing is called yet. `cancel` and `journal` may be null, and outlive the run's end.
+  // busy, if the last run has not ended.
+  //
+  // With a journal (one of run_identity, recording.hpp) effects are announced there before they
+  // begin, and what comes of them is recorded, as is what nodes yield that may yield something else
+  // another time. What is there already is not done again; a run that has ended yields its value.
+  Status start(Value input, const Cancel* cancel, Journal* journal = nullptr);
   // Goes on for about so long, and for one node at least, on this thread alone, but for branches
   // that may wait for each other. True: the run has ended. Once driven so, a run does not change to
   // help.
   bool step(i64 budget_ns);
   // Runs to the end, and says how it ended. run_node_failed, run_exception, run_no_arm, run_signal,
-  // run_predicate, run_input, cancelled, deadline: with details "node" and "path". Then all values
-  // are let go of, and start may be called again.
+  // run_predicate, run_input, cancelled, deadline: with details "node" and "path"; run_suspended,
+  // if a step waits for an answer and nothing else is left to do. Then all values are let go of, and
+  // start may be called again.
   Result<Value> finish();
 
  private:

@@ -14,9 +14,14 @@ std::string_view event_name(Event::Kind kind) {
     case Event::Kind::RunStarted: return "run_started";
     case Event::Kind::RunFinished: return "run_finished";
     case Event::Kind::RunFailed: return "run_failed";
+    case Event::Kind::RunSuspended: return "run_suspended";
     case Event::Kind::NodeStarted: return "node_started";
     case Event::Kind::NodeFinished: return "node_finished";
     case Event::Kind::NodeFailed: return "node_failed";
+    case Event::Kind::NodeSuspended: return "node_suspended";
+    case Event::Kind::EffectStarted: return "effect_started";
+    case Event::Kind::EffectFinished: return "effect_finished";
+    case Event::Kind::EffectFailed: return "effect_failed";
     case Event::Kind::PassFinished: return "pass_finished";
     case Event::Kind::ArmChosen: return "arm_chosen";
   }
@@ -79,8 +84,9 @@ Error RunState::exception(u32 node) const {
 }
 
 void RunState::notify(Event event) {
-  const std::string where = event.node == no_node ? std::string() : path(event.node);
-  event.path = where;
+  const bool has_path = event.node == no_node || !event.path.empty();
+  const std::string where = has_path ? std::string() : path(event.node);
+  if (event.path.empty()) event.path = where;
   event.total = plan.nodes.size();
   const std::lock_guard lock(observing_);
   event.done = done.load(std::memory_order_relaxed);

@@ -11,6 +11,8 @@
 
 namespace soma {
 
+class Journal;
+
 struct RunState {
   RunState(const Plan& the_plan, Pool* pool, LaunchMode launch, i32 threads)
       : plan(the_plan),
@@ -26,6 +28,8 @@ struct RunState {
   std::vector<u64> passes;          // by construct: in which pass a loop is
   const Cancel never;               // in place of none
   const Cancel* cancel = &never;
+  Journal* journal = nullptr;       // of this execution
+  std::string id;                   // of this execution, which no other has
   Crew crew;                        // goes first, as it looks into all of the above
 
   // What every other thread than the one that waits for the run asks of `cancel`.

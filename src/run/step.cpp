@@ -2,7 +2,9 @@
 // hand-offs.
 //
 // A strand whose step waits parks, and its thread does something else. When the effects have ended
-// the strand is woken: it comes back here and goes on in the next turn.
+// the strand is woken: it comes back here and goes on in the next turn. A step that waits for an
+// answer ends its branch for now: nothing behind it can run, but other branches go as far as they
+// can, so that the next execution finds all that can be done done.
 #include "base/text.hpp"
 #include "run/strand.hpp"
 
@@ -28,7 +30,9 @@ Strand::Next Strand::enter_step(const Stop& stop) {
     if (!outputs.ok()) return fail_at(node, run_.failure(node, std::move(outputs).error()));
     tell(Event::Kind::NodeStarted, node);
     const StepCode code = run_.binding->step(node);
-    step_ = std::make_unique<StepRun>(run_, *this, node, code, call_.take_input());
+    step_ = std::make_unique<StepRun>(
+        run_, *this, StepRun::Who{node, &run_.plan.nodes[node], run_.path(node), 0}, code,
+        call_.take_input());
     call_.let_go();
   }
   Status goes_on = check_at(node);
@@ -39,6 +43,7 @@ Strand::Next Strand::enter_step(const Stop& stop) {
   switch (*state) {
     case StepRun::State::Waiting: return Next::Parked;
     case StepRun::State::Done: return leave_step(stop, no_node);
+    case StepRun::State::Suspended: return suspend_at(node, step_->suspension());
     case StepRun::State::HandedOver: break;
   }
   const std::vector<std::string>& targets =

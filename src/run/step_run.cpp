@@ -1,25 +1,27 @@
 // Drives the turns of a step.
 //
-// A turn asks for effects, all of which are begun before any is waited for. Each may end on any
-// thread, also while others are still being begun: the count of those under way has one more for
-// the beginning itself, so that the strand is woken exactly once, by whoever ends last, and not at
-// all if that is the beginning. A strand that has gone on or failed meanwhile forgets its effects:
-// afterwards nobody calls back, whenever they end.
+// A step is a state machine that never waits: what takes time happens elsewhere, counts down, and
+// wakes the strand when it is over. Effects and children are in files of their own; here are the
+// turns, and suspensions.
+//
+// With a journal, what the step asks for is looked up first. What is there is what came of it, and
+// is not done again; so the step's code goes through the same turns as before the crash, up to
+// where that was. Nothing else of a step is recorded: its code says the same whenever it is told
+// the same.
 #include "run/step_run.hpp"
 
-#include <new>
-
-#include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/step_child.hpp"
 #include "run/strand.hpp"
+#include "value/describe.hpp"
 
 namespace soma {
 
 // ---- What the code sees
 
-const PlanNode& StepCall::node() const { return run_.run_.plan.nodes[run_.node_]; }
-std::string StepCall::path() const { return run_.run_.path(run_.node_); }
-u32 StepCall::turn() const { return static_cast<u32>(run_.history_.size()); }
+const PlanNode& StepCall::node() const { return *run_.who_.node; }
+const std::string& StepCall::path() const { return run_.who_.path; }
+u32 StepCall::turn() const { return run_.turn(); }
 const Value& StepCall::input() const { return run_.input_; }
 std::span<const std::vector<Value>> StepCall::history() const { return run_.history_; }
 Status StepCall::check() const { return run_.strand_.check_in_call(); }
@@ -30,108 +32,160 @@ std::span<const Value> StepCall::results() const {
 }
 
 void StepCall::done(Value value) {
-  run_.decision_ = {StepRun::Decision::Kind::Done, std::move(value), {}, {}};
+  run_.decision_ = {};
+  run_.decision_.value = std::move(value);
 }
 void StepCall::await(std::vector<EffectRequest> requests) {
-  run_.decision_ = {StepRun::Decision::Kind::Await, {}, {}, std::move(requests)};
+  run_.decision_ = {};
+  run_.decision_.kind = StepRun::Decision::Kind::Await;
+  run_.decision_.requests = std::move(requests);
+}
+void StepCall::spawn(std::vector<ChildRequest> children, ChildJoin join) {
+  run_.decision_ = {};
+  run_.decision_.kind = StepRun::Decision::Kind::Spawn;
+  run_.decision_.children = std::move(children);
+  run_.decision_.join = join;
+}
+void StepCall::suspend(Value reason) {
+  run_.decision_ = {};
+  run_.decision_.kind = StepRun::Decision::Kind::Suspend;
+  run_.decision_.value = std::move(reason);
 }
 void StepCall::hand_over(std::string target, Value value) {
-  run_.decision_ = {StepRun::Decision::Kind::HandOver, std::move(value), std::move(target), {}};
+  run_.decision_ = {};
+  run_.decision_.kind = StepRun::Decision::Kind::HandOver;
+  run_.decision_.target = std::move(target);
+  run_.decision_.value = std::move(value);
 }
 
 // ---- Turns
 
-StepRun::StepRun(RunState& run, Strand& strand, u32 node, StepCode code, Value input)
-    : run_(run), strand_(strand), node_(node), code_(code), input_(std::move(input)) {}
+StepRun::StepRun(RunState& run, Strand& strand, Who who, StepCode code, Value input)
+    : run_(run),
+      strand_(strand),
+      who_(std::move(who)),
+      code_(code),
+      input_(std::move(input)),
+      countdown_(Countdown::make(run.crew, strand)) {}
 
-StepRun::~StepRun() { drop_effects(); }
+StepRun::~StepRun() {
+  drop_effects();
+  countdown_->forget();
+  countdown_->release();
+}
 
 Result<StepRun::State> StepRun::go_on() {
   while (true) {
-    if (!effects_.empty()) {
-      if (pending_.load(std::memory_order_acquire) > 0) return State::Waiting;
-      SOMA_TRY(collect());
-    }
-    SOMA_TRY(take_turn());
-    switch (decision_.kind) {
-      case Decision::Kind::Done: return State::Done;
-      case Decision::Kind::HandOver: return State::HandedOver;
-      case Decision::Kind::Await: SOMA_TRY(begin_effects()); break;
+    if (!countdown_->is_over()) return State::Waiting;
+    switch (phase_) {
+      case Phase::Turn: SOMA_TRY(take_turn()); break;
+      case Phase::Announcing:
+        SOMA_TRY(countdown_->status());
+        perform();
+        break;
+      case Phase::Performing: SOMA_TRY(collect()); break;
+      case Phase::Asking:
+        SOMA_TRY(countdown_->status());
+        if (doubt_) return *std::exchange(doubt_, std::nullopt);
+        phase_ = Phase::Suspended;
+        break;
+      case Phase::Children: {
+        SOMA_ASSIGN(const State state, go_on_with_children());
+        if (phase_ == Phase::Children) return state;
+        break;
+      }
+      case Phase::Choosing:
+        SOMA_TRY(countdown_->status());
+        conclude({std::move(chosen_)});
+        break;
+      case Phase::Suspended: return State::Suspended;
+      case Phase::Ended:
+        return decision_.kind == Decision::Kind::Done ? State::Done : State::HandedOver;
     }
   }
 }
 
 Status StepRun::take_turn() {
-  const i64 turns = run_.plan.nodes[node_].max_turns().value_or(turns_max);
-  if (static_cast<i64>(history_.size()) >= turns) {
+  const i64 turns = who_.node->max_turns().value_or(turns_max);
+  if (static_cast<i64>(turn()) >= turns) {
     return fail(Reason::step_turns,
-                "it has asked for effects in each of its {} turns and did not end: raise "
-                "max_turns, if it needs more",
-                turns);
+                "it has not ended in {} turns: raise max_turns, if it needs more", turns);
   }
   decision_ = {};
   StepCall call(*this);
-  return code_.poll(code_.user, call);
-}
-
-Status StepRun::begin_effects() {
-  std::vector<EffectRequest> requests = std::move(decision_.requests);
-  if (requests.empty()) {
-    return fail(Reason::step_no_effects, "it waits for no effects in turn {}: that would never end",
-                history_.size());
+  SOMA_TRY(code_.poll(code_.user, call));
+  switch (decision_.kind) {
+    case Decision::Kind::Await: return begin_effects();
+    case Decision::Kind::Spawn: return begin_children();
+    case Decision::Kind::Suspend: return suspend();
+    case Decision::Kind::Done:
+    case Decision::Kind::HandOver: break;
   }
-  std::vector<const EffectHandler*> handlers;
-  Problems problems;
-  for (const EffectRequest& request : requests) {
-    handlers.push_back(code_.ops->handler(request.name));
-    if (handlers.back()) continue;
-    problems.add(fail(Reason::step_no_handler, "nobody performs the effect {}: register a handler",
-                      quoted(request.name))
-                     .with("effect", request.name));
-  }
-  SOMA_TRY(std::move(problems).status());
-
-  // All that may fail comes before the first is begun.
-  effects_.reserve(requests.size());
-  for (EffectRequest& request : requests) {
-    std::string key = text("{}#{}.{}", run_.path(node_), history_.size(), effects_.size());
-    effects_.push_back(Effect::make(std::move(request), std::move(key), false, {this, ended}));
-  }
-  pending_.store(static_cast<u32>(effects_.size()) + 1, std::memory_order_relaxed);
-  for (size_t i = 0; i < effects_.size(); ++i) {
-    handlers[i]->perform(handlers[i]->user, *effects_[i]);
-  }
-  pending_.fetch_sub(1, std::memory_order_acq_rel);
+  phase_ = Phase::Ended;
   return {};
 }
 
-void StepRun::ended(void* self, Effect&) {
-  auto& step = *static_cast<StepRun*>(self);
-  if (step.pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    step.run_.crew.wake(step.strand_);
-  }
-}
-
-// The first that failed, in the order of the requests, fails the step.
-Status StepRun::collect() {
-  std::vector<Value> results;
-  results.reserve(effects_.size());
-  for (Effect* effect : effects_) {
-    Result<Value> result = effect->take_result();
-    if (!result.ok()) return std::move(result).error().context("effect " + quoted(effect->name()));
-    results.push_back(*std::move(result));
-  }
-  drop_effects();
+void StepRun::conclude(std::vector<Value> results) {
   history_.push_back(std::move(results));
-  return {};
+  phase_ = Phase::Turn;
 }
 
-void StepRun::drop_effects() {
-  for (Effect* effect : effects_) {
-    effect->forget();
-    effect->release();
+// ---- Suspensions
+
+Status StepRun::suspend() {
+  if (!run_.journal) {
+    return fail(Reason::run_suspended,
+                "it waits for an answer ({}), and the run has no journal that would keep one: give "
+                "it one",
+                describe(decision_.value));
   }
-  effects_.clear();
+  SOMA_ASSIGN(Record question, suspension_record(site(0), decision_.value));
+  SOMA_ASSIGN(const Recorded found, run_.journal->find(question));
+  if (found.state == Recorded::State::Done) {
+    SOMA_ASSIGN(Value answer, recorded_value(found.content));
+    conclude({std::move(answer)});
+    return {};
+  }
+  phase_ = Phase::Asking;
+  if (found.state == Recorded::State::Waiting) return {};
+  std::vector<Record> records;
+  records.push_back(std::move(question));
+  return record(std::move(records));
+}
+
+Error StepRun::suspension() const {
+  if (phase_ == Phase::Children) {
+    for (const std::unique_ptr<Child>& child : children_) {
+      if (child->state == State::Suspended) return child->run->suspension();
+    }
+  }
+  return fail(Reason::run_suspended,
+              "{} waits for an answer (turn {}): {}; answer, and run it again under the same id",
+              quoted(who_.path), turn(), describe(decision_.value))
+      .with("waiting", who_.path)
+      .with("turn", i64{turn()});
+}
+
+// ---- The journal
+
+Site StepRun::site(u32 index) const { return {who_.path, turn(), index}; }
+
+// Once they are durable, the strand is woken.
+Status StepRun::record(std::vector<Record> records) {
+  countdown_->expect(1);
+  countdown_->retain();
+  Status appended = run_.journal->append(std::move(records), {countdown_, settled});
+  if (appended.ok()) return {};
+  countdown_->expect(0);
+  countdown_->release();
+  return appended;
+}
+
+void StepRun::settled(void* user, const Error* failure) {
+  auto& countdown = *static_cast<Countdown*>(user);
+  if (failure) countdown.fail(*failure);
+  countdown.arrive();
+  countdown.release();
 }
 
 }  // namespace soma

@@ -198,6 +198,16 @@ Strand::Next Strand::fail_at(u32 node, Error error) {
   return stop_walk(nullptr);
 }
 
+Strand::Next Strand::suspend_at(u32 node, Error error) {
+  attend();
+  call_.let_go();
+  step_.reset();
+  error = run_.at(node, std::move(error));
+  tell(Event::Kind::NodeSuspended, node, &error);
+  failure_ = Wave::Failure{node, std::move(error), true};
+  return stop_walk(nullptr);
+}
+
 Strand::Next Strand::drop_for(const Wave& failed) {
   call_.let_go();
   step_.reset();
@@ -219,9 +229,9 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
   }
   frame.has_share = false;
   if (failure_) {
-    Wave::Failure failure = take_failure();
-    frame.wave->fail(frame.share, failure.node, std::move(failure.error));
-    run_.crew.ring();
+    const bool stops_others = !failure_->is_suspension;
+    frame.wave->fail(frame.share, take_failure());
+    if (stops_others) run_.crew.ring();
   } else if (frame.wave != failed) {
     frame.dropped_for = failed;
     frame.wave->drop();

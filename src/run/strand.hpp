@@ -72,6 +72,7 @@ class Strand {
   Next enter(const Stop& stop);
   Next leave_region();
   Next fail_at(u32 node, Error error);
+  Next suspend_at(u32 node, Error error);
   Next drop_for(const Wave& failed);
   Next stop_walk(const Wave* failed);
   Next exception();

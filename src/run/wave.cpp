@@ -50,8 +50,8 @@ void Wave::set(const Terms& terms) {
   in_loop_ = terms.in_loop;
   threads_ = terms.threads;
   nodes_min_ = terms.nodes_min;
-  failed_node_ = no_node;
-  error_.reset();
+  failure_.reset();
+  suspension_.reset();
   dropped_from_.store(no_node, std::memory_order_relaxed);
 }
 
@@ -100,24 +100,31 @@ bool Wave::finish(const Share& share) {
   return follows;
 }
 
-void Wave::fail(const Share& share, u32 node, Error error) {
-  const u32 behind = branch_end(course_.item_of(node));
+void Wave::fail(const Share& share, Failure failure) {
   {
     const std::lock_guard lock(mutex_);
-    if (has_queue_) {
-      const u32 failed = queue_.order().number_of(course_.item_of(node));
-      if (share.run.count > 0) queue_.finish({share.run.first, failed + 1 - share.run.first});
-      queue_.drop_from(failed + 1);
+    if (failure.is_suspension) {
+      // Around steps, each share is one branch of a queue.
+      queue_.block(share.run.first);
     } else {
-      cursor_.store(region_.item_end, std::memory_order_release);
+      fail_here(share, failure.node);
     }
-    drop_from(course_.items(behind, behind).begin);
-    if (node < failed_node_) {
-      failed_node_ = node;
-      error_ = std::move(error);
-    }
+    std::optional<Failure>& first = failure.is_suspension ? suspension_ : failure_;
+    if (!first || failure.node < first->node) first = std::move(failure);
   }
   tell();
+}
+
+void Wave::fail_here(const Share& share, u32 node) {
+  const u32 behind = branch_end(course_.item_of(node));
+  if (has_queue_) {
+    const u32 failed = queue_.order().number_of(course_.item_of(node));
+    if (share.run.count > 0) queue_.finish({share.run.first, failed + 1 - share.run.first});
+    queue_.drop_from(failed + 1);
+  } else {
+    cursor_.store(region_.item_end, std::memory_order_release);
+  }
+  drop_from(course_.items(behind, behind).begin);
 }
 
 void Wave::drop() {
@@ -149,8 +156,8 @@ bool Wave::is_over() {
 
 std::optional<Wave::Failure> Wave::take_failure() {
   const std::lock_guard lock(mutex_);
-  if (!error_) return std::nullopt;
-  return Failure{failed_node_, *std::exchange(error_, std::nullopt)};
+  std::optional<Failure>& first = failure_ ? failure_ : suspension_;
+  return std::exchange(first, std::nullopt);
 }
 
 // ---- Promises

@@ -40,8 +40,13 @@ class Wave {
   // What was claimed has ended well. Returns whether there is more to share than before.
   bool finish(const Share& share);
   // The branch with this node, in this share, failed: those behind it need not run, and stop if
-  // they do.
-  void fail(const Share& share, u32 node, Error error);
+  // they do. Or it waits for an answer: then only those that come after it in a Dataflow don't run.
+  struct Failure {
+    u32 node = no_node;
+    Error error;
+    bool is_suspension = false;
+  };
+  void fail(const Share& share, Failure failure);
   // No branch has to run any more.
   void drop();
 
@@ -51,10 +56,7 @@ class Wave {
   }
   bool can_share();
   bool is_over();                  // nothing is left to claim, now or later
-  struct Failure {
-    u32 node;
-    Error error;
-  };
+  // Of the first branch that failed, or else of the first that waits for an answer.
   std::optional<Failure> take_failure();
   const Region& region() const { return region_; }
   bool in_loop() const { return in_loop_; }
@@ -81,6 +83,7 @@ class Wave {
   std::optional<Share> claim_loose();
   void drop_from(u32 node);        // under the mutex
   void set(const Terms& terms);    // under the mutex
+  void fail_here(const Share& share, u32 node);  // under the mutex
   void tell();
 
   const Plan& plan_;
@@ -98,8 +101,7 @@ class Wave {
   std::mutex mutex_;                               // guards all below
   BranchQueue queue_;
   bool has_queue_ = false;
-  u32 failed_node_ = no_node;
-  std::optional<Error> error_;
+  std::optional<Failure> failure_, suspension_;
 };
 
 }  // namespace soma
