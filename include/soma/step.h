@@ -21,6 +21,13 @@ extern "C" {
 typedef struct soma_step soma_step;
 typedef struct soma_effect soma_effect;
 
+/* What becomes of an effect that was begun before a crash, so that it may have taken place. */
+enum {
+  SOMA_IN_DOUBT_FAIL = 1,   /* the run fails, "journal.in_doubt"; it can be answered all the same */
+  SOMA_IN_DOUBT_RETRY = 2,  /* it is performed again, with the same key */
+  SOMA_IN_DOUBT_ASK = 3     /* the run is suspended until somebody answers with its result */
+};
+
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
 /* One turn of a node of kind "step". Says what comes next, with the functions below; if it says
@@ -64,11 +71,6 @@ SOMA_API int32_t SOMA_CALL soma_step_goes_on(soma_step* step) SOMA_NOEXCEPT;
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_done(soma_step* step, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
-
-/* What becomes of an effect that was begun before a crash, so that it may have taken place. */
-#define SOMA_IN_DOUBT_FAIL 1   /* the run fails: "journal.in_doubt"; it can be answered all the same */
-#define SOMA_IN_DOUBT_RETRY 2  /* it is performed again, with the same key */
-#define SOMA_IN_DOUBT_ASK 3    /* the run is suspended until somebody answers with its result */
 
 /* It waits for one effect more: all of a turn's are performed at the same time, then comes another
  * turn. `effect` is the name of a handler. A NULL payload is null. `in_doubt` is one of

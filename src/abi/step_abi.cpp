@@ -328,7 +328,7 @@ soma_code soma_effect_fail(soma_effect* effect, const char* message, size_t mess
                            soma_error** error) noexcept {
   return perform(effect, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));
-    effect->effect.fail(Error(Reason::callback_failed, printable(text)));
+    effect->effect.fail(Error(Reason::run_node_failed, printable(text)));
     return {};
   });
 }
