@@ -33,21 +33,21 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_create(const soma_runtime* runtime, soma_journal** out,
                     soma_error** error) SOMA_NOEXCEPT;
 
-/* From the next execution on, the run is the one called `id` in the journal: 1 to 200 bytes of UTF-8
- * without control characters. NULL: none; its id may be NULL then. An execution takes up what is
- * there, "journal.other_plan" if that is of another plan or input, "journal.locked" while another
+/* From the next execution on, the run is the one called `id` in the journal: 1 to 200 bytes of
+ * UTF-8 without control characters. NULL: none; its id may be NULL then. An execution takes up what
+ * is there, "journal.other_plan" if that is of another plan or input, "journal.locked" while another
  * one is at it; one that had ended yields its value and calls nothing. Inputs, results of effects
  * and outputs that are recorded must not be opaque: "journal.opaque". What a step asks for must not
  * change: "journal.divergence". If the journal can't be written, the run fails: "journal.full",
  * "journal.store".
  * @since 1.0  @own none  @threads one  @blocks no  @null journal id error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_run_set_journal(soma_run* run, soma_journal* journal, const char* id, size_t id_length,
+soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id, size_t id_length,
                      soma_error** error) SOMA_NOEXCEPT;
 
-/* All runs, in the order of their ids, as JSON: [{"run", "state": "in_use", "broken" (off: it can be
- * resumed), "waiting", "ended" or "unreadable", "problem" (unreadable), "plan", "input" (digests),
- * "records", "last" (RFC 3339), "waiting": [{"path", "turn", "index", "reason"}]}].
+/* All runs, in the order of their ids, as JSON: [{"run", "state": "in_use", "broken" (off: it can
+ * be resumed), "waiting", "ended" or "unreadable", "problem" (unreadable), "plan", "input"
+ * (digests), "records", "last" (RFC 3339), "waiting": [{"path", "turn", "index", "reason"}]}].
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_list(const soma_journal* journal, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
@@ -66,8 +66,8 @@ soma_journal_show(const soma_journal* journal, const char* run, size_t run_lengt
  * "journal.locked" while an execution is under way.
  * @since 1.0  @own none  @threads any  @blocks no  @null path value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_journal_answer(soma_journal* journal, const char* run, size_t run_length, const char* path,
-                    size_t path_length, const soma_value* value,
+soma_journal_answer(const soma_journal* journal, const char* run, size_t run_length,
+                    const char* path, size_t path_length, const soma_value* value,
                     soma_error** error) SOMA_NOEXCEPT;
 
 /* The same for the journal and id that soma_run_set_journal gave the run, between two executions.
@@ -79,7 +79,7 @@ soma_run_answer(soma_run* run, const char* path, size_t path_length, const soma_
 /* Forgets a run, for good. "journal.not_found", "journal.locked".
  * @since 1.0  @own none  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_journal_remove(soma_journal* journal, const char* run, size_t run_length,
+soma_journal_remove(const soma_journal* journal, const char* run, size_t run_length,
                     soma_error** error) SOMA_NOEXCEPT;
 
 /* One reference more.

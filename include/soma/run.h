@@ -54,8 +54,8 @@ soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** e
  * "lost" and nothing else, if there was no memory to say what happened), "at_ns" (monotonic), and
  * as they apply "node", "path" ("refine[3]/judge": with the passes of loops around it), "pass",
  * "ended" ("no", "by_signal", "by_bound"), "arm" (in the plan's order), "effect", "turn", "thread",
- * "done", "total", "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
- * retain and release. */
+ * "done", "total", "code", "message". Called where it happens, one call at a time; it must not call
+ * libsoma but for retain and release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.

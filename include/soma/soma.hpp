@@ -12,5 +12,6 @@
 #include "soma/base.hpp"
 #include "soma/graph.hpp"
 #include "soma/model.hpp"
+#include "soma/run.hpp"
 
 #endif

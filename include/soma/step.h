@@ -57,8 +57,8 @@ SOMA_API uint32_t SOMA_CALL soma_step_turn(soma_step* step) SOMA_NOEXCEPT;
  * @since 1.0  @own borrowed from step  @threads one  @blocks no  @null step */
 SOMA_API const soma_value* SOMA_CALL soma_step_history(soma_step* step) SOMA_NOEXCEPT;
 
-/* The step at hand, as JSON: "id", "path" ("refine[3]/ask": with the passes of loops around it; of a
- * child "refine[3]/ask/label"), "op", "config", "turn".
+/* The step at hand, as JSON: "id", "path" ("refine[3]/ask": with the passes of loops around it; of
+ * a child "refine[3]/ask/label"), "op", "config", "turn".
  * @since 1.0  @own out  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_facts(soma_step* step, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
@@ -67,8 +67,9 @@ soma_step_facts(soma_step* step, soma_blob** out, soma_error** error) SOMA_NOEXC
  * @since 1.0  @own none  @threads one  @blocks no  @null step */
 SOMA_API int32_t SOMA_CALL soma_step_goes_on(soma_step* step) SOMA_NOEXCEPT;
 
-/* It is done, and yields the value. Of what a turn says comes next, the last kind counts.
- * @since 1.0  @own none  @threads one  @blocks no  @null error */
+/* It is done, and yields the value; NULL is null. Of what a turn says comes next, the last kind
+ * counts.
+ * @since 1.0  @own none  @threads one  @blocks no  @null value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_done(soma_step* step, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
 
@@ -89,9 +90,9 @@ soma_step_spawn(soma_step* step, const char* label, size_t label_length, const c
                 size_t op_length, uint32_t version, const soma_value* config,
                 const soma_value* input, soma_error** error) SOMA_NOEXCEPT;
 
-/* Of the children of this turn, only the first that yields is needed: the turn's one result is a map
- * of "child", its label, and "value". Otherwise all are, and the first declared that fails fails the
- * step.
+/* Of the children of this turn, only the first that yields is needed: the turn's one result is a
+ * map of "child", its label, and "value". Otherwise all are, and the first declared that fails
+ * fails the step.
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_want_first(soma_step* step, soma_error** error) SOMA_NOEXCEPT;
@@ -103,8 +104,8 @@ soma_step_want_first(soma_step* step, soma_error** error) SOMA_NOEXCEPT;
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_suspend(soma_step* step, const soma_value* reason, soma_error** error) SOMA_NOEXCEPT;
 
-/* It is done, and the hand-off `target` goes on with the value: one of those that the graph declares
- * for the node. A NULL value is null.
+/* It is done, and the hand-off `target` goes on with the value: one of those that the graph
+ * declares for the node. A NULL value is null.
  * @since 1.0  @own none  @threads one  @blocks no  @null value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_step_hand_over(soma_step* step, const char* target, size_t target_length,
@@ -157,14 +158,14 @@ SOMA_API int32_t SOMA_CALL soma_effect_is_wanted(const soma_effect* effect) SOMA
  * NULL result is null.
  * @since 1.0  @own none  @threads any  @blocks no  @null result error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_effect_complete(soma_effect* effect, const soma_value* result,
+soma_effect_complete(const soma_effect* effect, const soma_value* result,
                      soma_error** error) SOMA_NOEXCEPT;
 
 /* It did not take place: the step fails, and says why. With a journal, a run that is resumed asks
  * for it again.
  * @since 1.0  @own none  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_effect_fail(soma_effect* effect, const char* message, size_t message_length,
+soma_effect_fail(const soma_effect* effect, const char* message, size_t message_length,
                  soma_error** error) SOMA_NOEXCEPT;
 
 /* One reference more.

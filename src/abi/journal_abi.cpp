@@ -19,14 +19,25 @@ Result<std::string_view> maybe_text(std::string_view name, const char* text, siz
   return text_argument(name, text, length);
 }
 
-Status answer(const soma_journal& journal, std::string_view run, const char* path,
-              size_t path_length, const soma_value* value) {
-  SOMA_ASSIGN(const std::string_view where, maybe_text("path", path, path_length));
-  SOMA_ASSIGN(const Value given, value_argument(journal.runtime, value));
-  SOMA_ASSIGN(const Record record, answer_record({std::string(where), 0, 0}, given));
+struct Answer {
+  std::string_view path;
+  std::string content;
+};
+
+Result<Answer> answer_argument(const soma_runtime* runtime, const char* path, size_t path_length,
+                               const soma_value* value) {
+  Answer answer;
+  SOMA_ASSIGN(answer.path, maybe_text("path", path, path_length));
+  SOMA_ASSIGN(const Value given, value_argument(runtime, value));
+  SOMA_ASSIGN(Record record, answer_record({std::string(answer.path), 0, 0}, given));
+  answer.content = std::move(record.content);
+  return answer;
+}
+
+Status give(const Answer& answer, const soma_journal& journal, std::string_view run) {
   SOMA_ASSIGN(std::unique_ptr<JournalStore> store, journal.runs->existing(run));
   SOMA_ASSIGN(const std::unique_ptr<Journal> open, Journal::open(std::move(store)));
-  return answer_journal(*open, where, record.content);
+  return answer_journal(*open, answer.path, answer.content);
 }
 
 }  // namespace
@@ -47,7 +58,7 @@ soma_code soma_journal_create(const soma_runtime* runtime, soma_journal** out,
   });
 }
 
-soma_code soma_run_set_journal(soma_run* run, soma_journal* journal, const char* id,
+soma_code soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id,
                                size_t id_length, soma_error** error) noexcept {
   return perform(run, error, [&]() -> Status {
     Claim claim;
@@ -87,12 +98,14 @@ soma_code soma_journal_show(const soma_journal* journal, const char* run, size_t
   });
 }
 
-soma_code soma_journal_answer(soma_journal* journal, const char* run, size_t run_length,
+soma_code soma_journal_answer(const soma_journal* journal, const char* run, size_t run_length,
                               const char* path, size_t path_length, const soma_value* value,
                               soma_error** error) noexcept {
   return perform(journal, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view id, text_argument("run", run, run_length));
-    return answer(*journal, id, path, path_length, value);
+    SOMA_ASSIGN(const Answer answer,
+                answer_argument(journal->runtime, path, path_length, value));
+    return give(answer, *journal, id);
   });
 }
 
@@ -101,15 +114,16 @@ soma_code soma_run_answer(soma_run* run, const char* path, size_t path_length,
   return perform(run, error, [&]() -> Status {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_ASSIGN(const Answer answer, answer_argument(run->runtime, path, path_length, value));
     if (!run->journal) {
       return fail(Reason::journal_not_found,
                   "the run has no journal: soma_run_set_journal gives it one");
     }
-    return answer(*run->journal, run->id, path, path_length, value);
+    return give(answer, *run->journal, run->id);
   });
 }
 
-soma_code soma_journal_remove(soma_journal* journal, const char* run, size_t run_length,
+soma_code soma_journal_remove(const soma_journal* journal, const char* run, size_t run_length,
                               soma_error** error) noexcept {
   return perform(journal, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view id, text_argument("run", run, run_length));

@@ -315,7 +315,7 @@ int32_t soma_effect_is_wanted(const soma_effect* effect) noexcept {
   return is_valid(effect) && effect->effect.is_wanted() ? 1 : 0;
 }
 
-soma_code soma_effect_complete(soma_effect* effect, const soma_value* result,
+soma_code soma_effect_complete(const soma_effect* effect, const soma_value* result,
                                soma_error** error) noexcept {
   return perform(effect, error, [&]() -> Status {
     SOMA_ASSIGN(Value value, value_argument(effect->runtime, result));
@@ -324,7 +324,7 @@ soma_code soma_effect_complete(soma_effect* effect, const soma_value* result,
   });
 }
 
-soma_code soma_effect_fail(soma_effect* effect, const char* message, size_t message_length,
+soma_code soma_effect_fail(const soma_effect* effect, const char* message, size_t message_length,
                            soma_error** error) noexcept {
   return perform(effect, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));

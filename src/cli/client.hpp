@@ -15,7 +15,7 @@
 namespace cli {
 
 // Exit codes: spec of the tool. A verb that returns normally has done its job.
-enum Exit { kDone = 0, kFailed = 1, kUsage = 2, kCancelled = 130 };
+enum Exit { kDone = 0, kFailed = 1, kUsage = 2, kSuspended = 3, kCancelled = 130 };
 
 template <typename T, void (*Release)(const T*)>
 class Handle {
@@ -51,6 +51,7 @@ using Graph = Handle<soma_graph, soma_graph_release>;
 using Plan = Handle<soma_plan, soma_plan_release>;
 using Ops = Handle<soma_ops, soma_ops_release>;
 using Run = Handle<soma_run, soma_run_release>;
+using Journal = Handle<soma_journal, soma_journal_release>;
 
 struct CloseFile {
   void operator()(FILE* file) const { std::fclose(file); }

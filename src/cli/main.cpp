@@ -1,5 +1,5 @@
 // The tool: a client of soma.h like any other. Exit codes: 0 done, 1 failed and said why, 2 usage,
-// 130 cancelled.
+// 3 suspended and said how to answer, 130 cancelled.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +31,7 @@ int parse(CLI::App& app, int argc, char** argv) {
     std::fprintf(stderr, "soma: %s\n", failure.text.c_str());
     // A flag's value that the library refuses is wrong usage like one that the tool refuses.
     if (failure.reason.starts_with("option.")) return cli::kUsage;
+    if (failure.reason == "run.suspended") return cli::kSuspended;
     return failure.code == SOMA_CANCELLED ? cli::kCancelled : cli::kFailed;
   } catch (const std::exception& error) {
     cli::clear_progress();
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
   cli::add_plan(app);
   cli::add_run(app);
   cli::add_diff(app);
+  cli::add_journal(app);
   cli::add_generate(app);
   cli::add_tokenize(app);
   cli::add_logits(app);

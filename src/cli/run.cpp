@@ -13,7 +13,7 @@ namespace cli {
 namespace {
 
 struct RunVerb {
-  std::string file, input, trace, threads, launch, remote;
+  std::string file, input, trace, threads, launch, remote, journal, id;
   bool json = false;
 };
 
@@ -40,7 +40,35 @@ Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
   return run;
 }
 
+void remember(const Runtime& runtime, const Run& run, const RunVerb& verb) {
+  Journal journal;
+  check([&](soma_error** error) {
+    return soma_journal_open(runtime, verb.journal.data(), verb.journal.size(), journal.out(),
+                             error);
+  });
+  check([&](soma_error** error) {
+    return soma_run_set_journal(run, journal, verb.id.data(), verb.id.size(), error);
+  });
+}
+
+// A failure; of a run that waits, with how it goes on.
+void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
+  try {
+    throw_failure(code, error);
+  } catch (Failure& failure) {
+    if (failure.reason == "run.suspended") {
+      failure.text += "\n  see: soma journal list --journal " + printable(verb.journal) +
+                      "\n  answer: soma journal answer " + printable(verb.id) + " --journal " +
+                      printable(verb.journal) + " --value FILE";
+    }
+    throw;
+  }
+}
+
 void execute(const RunVerb& verb) {
+  if (verb.journal.empty() != verb.id.empty()) {
+    throw CLI::ValidationError("--journal and --run-id belong together: give both or none");
+  }
   const Runtime runtime = make_plain_runtime(verb.threads);
   const Cancel cancel = make_cancel(runtime, true);
   const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
@@ -48,6 +76,7 @@ void execute(const RunVerb& verb) {
   std::optional<Trace> trace;  // outlives the run, which writes into it
   if (!verb.trace.empty()) trace.emplace(verb.trace, plan);
   const Run run = make_run(runtime, plan, verb);
+  if (!verb.journal.empty()) remember(runtime, run, verb);
   if (trace) trace->watch(run);
   Value value;
   soma_error* error = nullptr;
@@ -55,7 +84,7 @@ void execute(const RunVerb& verb) {
   clear_progress();
   // A trace of what failed is worth most; it comes first, but the run's failure counts.
   const bool is_traced = !trace || trace->write();
-  if (code != SOMA_OK) throw_failure(code, error);
+  if (code != SOMA_OK) throw_end(code, error, verb);
   const std::string json = blob_text(
       [&](soma_blob** out, soma_error** problem) { return soma_value_json(value, out, problem); });
   std::printf("%s\n", json.c_str());
@@ -72,6 +101,10 @@ void add_run(CLI::App& app) {
                   "a file of JSON to run it on, - for stdin; without: null");
   sub->add_option("--trace", verb->trace,
                   "write what ran when, and on which thread, for Chrome's or Perfetto's viewer");
+  sub->add_option("--journal", verb->journal,
+                  "a folder, made if it is missing, that remembers what the run does");
+  sub->add_option("--run-id", verb->id,
+                  "the run's name there: under the same one it goes on where it broke off");
   sub->add_option("--threads", verb->threads,
                   "threads that run nodes at the same time (as many as processors)");
   sub->add_option("--launch", verb->launch,

@@ -46,4 +46,9 @@ class Countdown {
   bool lost_memory_ = false;
 };
 
+struct ReleaseCountdown {
+  void operator()(Countdown* countdown) const { countdown->release(); }
+};
+using CountdownReference = std::unique_ptr<Countdown, ReleaseCountdown>;
+
 }  // namespace soma

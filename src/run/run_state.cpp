@@ -58,6 +58,7 @@ Error RunState::failure(u32 node, Error cause) const {
   const bool stopped = cause.reason() == Reason::cancelled || cause.reason() == Reason::deadline;
   const bool was_asked = cancel->requested() || cancel->deadline_ns() != 0;
   if (stopped && was_asked) return at(node, std::move(cause));
+  if (cause.reason() == Reason::out_of_memory) return at(node, std::move(cause));
   const bool is_plain = cause.reason() == Reason::run_node_failed;
   Error error = fail(Reason::run_node_failed, "node {} failed: {}{}", quoted(path(node)),
                      cause.message(), is_plain ? "" : text(" ({})", cause.id()));

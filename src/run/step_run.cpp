@@ -183,12 +183,11 @@ Site StepRun::site(u32 index) const { return {who_.path, turn(), index}; }
 
 // Once they are durable, the strand is woken.
 Status StepRun::record(std::vector<Record> records) {
-  countdown_->expect(1);
   countdown_->retain();
+  CountdownReference held(countdown_);
+  countdown_->expect(1);
   Status appended = run_.journal->append(std::move(records), {countdown_, settled});
-  if (appended.ok()) return {};
-  countdown_->expect(0);
-  countdown_->release();
+  if (appended.ok()) static_cast<void>(held.release());  // to settled
   return appended;
 }
 

@@ -354,6 +354,92 @@ static soma_code step_plan(soma_error** error) {
   return code;
 }
 
+/* One effect, then an answer that the journal has, then a child. */
+static int32_t take_turn(void* user, soma_step* step) {
+  soma_error* error = NULL;
+  soma_value* question = NULL;
+  (void)user;
+  switch (soma_step_turn(step)) {
+    case 0:
+      of_node = soma_step_await(step, "echo", SOMA_NUL, soma_step_input(step), 0, &error);
+      break;
+    case 1:
+      of_node = soma_value_of_text(runtime, "well?", SOMA_NUL, &question, &error);
+      if (of_node == SOMA_OK) of_node = soma_step_suspend(step, question, &error);
+      break;
+    default:
+      of_node = soma_step_history(step) ? SOMA_OK : SOMA_RESOURCE_EXHAUSTED;
+      if (of_node == SOMA_OK) of_node = soma_step_done(step, soma_step_history(step), &error);
+  }
+  soma_value_release(question);
+  soma_error_release(error);
+  return of_node == SOMA_OK ? SOMA_CONTINUE : SOMA_STOP;
+}
+
+static void echo(void* user, soma_effect* effect) {
+  (void)user;
+  if (soma_effect_complete(effect, soma_effect_payload(effect), NULL) == SOMA_OK) return;
+  of_node = SOMA_RESOURCE_EXHAUSTED;
+  CHECK(soma_effect_fail(effect, "no memory", SOMA_NUL, NULL) == SOMA_OK);
+}
+
+static const char one_step[] =
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":[{\"id\":\"s\",\"kind\":\"step\",\"op\":\"turn\"}],"
+    "\"edges\":[]}";
+
+static soma_code make_journaled(soma_journal** journal, soma_run** made, soma_error** error) {
+  soma_graph* graph = NULL;
+  soma_plan* of = NULL;
+  soma_ops* ops = NULL;
+  soma_code code = soma_graph_parse(runtime, one_step, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &of, error);
+  if (code == SOMA_OK) code = soma_ops_create(runtime, &ops, error);
+  if (code == SOMA_OK) {
+    code = soma_ops_add_step(ops, "turn", SOMA_NUL, 0, take_turn, NULL, NULL, error);
+  }
+  if (code == SOMA_OK) {
+    code = soma_ops_add_handler(ops, "echo", SOMA_NUL, SOMA_IN_DOUBT_RETRY, echo, NULL, NULL,
+                                error);
+  }
+  if (code == SOMA_OK) code = soma_run_create(of, ops, NULL, made, error);
+  if (code == SOMA_OK) code = soma_journal_create(runtime, journal, error);
+  if (code == SOMA_OK) code = soma_run_set_journal(*made, *journal, "r", SOMA_NUL, error);
+  soma_graph_release(graph);
+  soma_plan_release(of);
+  soma_ops_release(ops);
+  return code;
+}
+
+/* Until it waits, then with an answer to its end. */
+static soma_code run_journaled(soma_error** error) {
+  soma_journal* journal = NULL;
+  soma_run* made = NULL;
+  soma_value* value = NULL;
+  soma_blob *runs = NULL, *records = NULL;
+  of_node = SOMA_OK;
+  soma_code code = make_journaled(&journal, &made, error);
+  if (code == SOMA_OK) {
+    soma_error* waits = NULL;
+    code = soma_run_execute(made, NULL, NULL, &value, &waits);
+    CHECK(code != SOMA_OK);
+    const int is_suspended = strcmp(soma_error_reason(waits, NULL), "run.suspended") == 0;
+    if (is_suspended) code = SOMA_OK;
+    if (is_suspended) soma_error_release(waits);
+    else *error = waits;
+  }
+  if (code == SOMA_OK) code = soma_run_answer(made, NULL, 0, NULL, error);
+  if (code == SOMA_OK) code = soma_run_execute(made, NULL, NULL, &value, error);
+  if (code == SOMA_ABORTED && of_node != SOMA_OK) code = of_node;
+  if (code == SOMA_OK) code = soma_journal_list(journal, &runs, error);
+  if (code == SOMA_OK) code = soma_journal_show(journal, "r", SOMA_NUL, &records, error);
+  soma_value_release(value);
+  soma_blob_release(runs);
+  soma_blob_release(records);
+  soma_run_release(made);
+  soma_journal_release(journal);
+  return code;
+}
+
 /* Fails each allocation of a phase in turn. A phase that leaves nothing behind may do without some,
  * and then goes on to the next. */
 typedef enum { MAKES_SOMETHING, LEAVES_NOTHING } Kind;
@@ -402,6 +488,7 @@ int main(int count, char** arguments) {
   each_failure("make run", MAKES_SOMETHING, make_run);
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);
+  each_failure("journal", LEAVES_NOTHING, run_journaled);
   CHECK(events > 0);
   soma_plan_release(plan);
   soma_run_release(run);

@@ -4,8 +4,8 @@
 Every function is called with sound arguments of which one at a time is made bad: NULL, a handle of
 every other type, text that is no UTF-8, lengths and counts that no memory has, numbers at their
 ends. The sound call must succeed; a refused one must give an error object with a reason, and leave
-`out` NULL. Call objects exist only while a node runs: what concerns them runs in a node of a real
-run. The cases run in a child process that says what it is about to do, so that a crash names its
+`out` NULL. Call and step objects exist only while a node runs: what concerns them runs in a node of
+a real run. The cases run in a child process that says what it is about to do, so that a crash names its
 case.
 """
 import ctypes
@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 from library import API, CALLBACKS, CONSTANTS, FUNCTIONS, SOMA_NUL, Soma
 
@@ -22,6 +23,8 @@ HUGE = 2**63
 BAD_TEXT = ctypes.create_string_buffer(b"ab\xff\xfe\x00")
 GRAPH = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"function","op":"std.identity"},
   {"id":"b","kind":"function","op":"%s"}],"edges":[{"from":"a","to":"b"}]}"""
+STEP = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"step","op":"probe"}],"edges":[]}"""
+FOLDER = tempfile.TemporaryDirectory()
 GOOD_TEXT = {  # by function and parameter; others get "x"
     ("soma_options_create", "kind"): "session",
     ("soma_runtime_measure", "kind"): "no such measure",  # a real one takes a second
@@ -32,10 +35,12 @@ GOOD_TEXT = {  # by function and parameter; others get "x"
     ("soma_graph_add_node", "json"): '{"id":"x","kind":"loop","max_iterations":4}',
     ("soma_graph_add_edge", "settings"): '{"capture":true}',
     ("soma_plan_show", "format"): "tree",
+    ("soma_journal_open", "folder"): FOLDER.name + "/journals",
     ("soma_plan_estimate", "measured"): '{"ops":{"std.sum":2.5}}',
 }
 # Whose sound call fails all the same, on purpose.
-FAIL_ANYWAY = {"soma_runtime_measure"}
+FAIL_ANYWAY = {"soma_runtime_measure", "soma_journal_show", "soma_journal_answer",
+               "soma_journal_remove", "soma_run_answer"}
 KEYS = {"soma_value_get": "a","soma_options_set_int": "context", "soma_options_get_int": "context",
         "soma_options_parse": "context", "soma_options_set_text": "policy",
         "soma_options_get_text": "policy"}
@@ -65,8 +70,18 @@ def on_event(_user, _event, _length):
     pass
 
 
+@CALLBACKS["soma_step_fn"]
+def on_step(_user, _step):
+    return CONSTANTS["SOMA_CONTINUE"]
+
+
+@CALLBACKS["soma_effect_fn"]
+def on_effect(_user, _effect):
+    pass
+
+
 SOUND_CALLBACKS = {"soma_token_fn": on_token, "soma_tick_fn": tick, "soma_node_fn": on_node,
-                   "soma_event_fn": on_event}
+                   "soma_event_fn": on_event, "soma_step_fn": on_step, "soma_effect_fn": on_effect}
 
 
 class Case:
@@ -129,6 +144,7 @@ class World:
         self.texts = (ctypes.c_char_p * 1)(b"user")
         self.lengths = (ctypes.c_size_t * 1)(4)
         self.make_graphs(runtime)
+        self.make_effect(runtime)
         self.refresh()
         handles["soma_tensor"] = soma.call("sequence_logits", sequence)
         handles["soma_blob"] = soma.call("runtime_facts", runtime)
@@ -151,11 +167,46 @@ class World:
         self.values = (ctypes.c_void_p * 1)(number)
         self.apart = {("soma_value_int", "value"): number, ("soma_value_double", "value"): number,
                       ("soma_graph_then", "second"): other, ("soma_graph_beside", "second"): other,
-                      ("soma_ops_add", "ops"): soma.call("ops_create", runtime)}
+                      ("soma_run_set_journal", "run"): self.make_run(),
+                      ("soma_run_answer", "run"): self.make_run()}
+        for function in ("add", "add_step", "add_handler"):
+            self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
+        handles["soma_journal"] = soma.call("journal_create", runtime)
         for function in ("node", "function", "subgraph", "edge"):
             self.apart[f"soma_graph_add_{function}", "graph"] = changed
         self.run_input = number
         self.compile_options, self.run_options = soma.options("compile"), soma.options("run")
+
+    def make_run(self):
+        return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
+                              None)
+
+    def make_effect(self, runtime):
+        """An effect that somebody waits for: of a run that is never finished."""
+        soma = self.soma
+
+        @CALLBACKS["soma_step_fn"]
+        def ask(_user, step):
+            soma.call("step_await", step, *soma.text("hold"), None, 0)
+            return CONSTANTS["SOMA_CONTINUE"]
+
+        @CALLBACKS["soma_effect_fn"]
+        def hold(_user, effect):
+            soma.library.soma_effect_retain(effect)
+            self.handles["soma_effect"] = effect
+
+        plan = soma.call("plan_compile", soma.call("graph_parse", runtime, *soma.text(STEP)), None)
+        ops = soma.call("ops_create", runtime)
+        soma.call("ops_add_step", ops, *soma.text("probe"), 0, ctypes.cast(ask, ctypes.c_void_p),
+                  None, None)
+        soma.call("ops_add_handler", ops, *soma.text("hold"), CONSTANTS["SOMA_IN_DOUBT_FAIL"],
+                  ctypes.cast(hold, ctypes.c_void_p), None, None)
+        self.waiting_run = soma.call("run_create", plan, ops, None)
+        self.callbacks = ask, hold
+        soma.call("run_start", self.waiting_run, None)
+        out = ctypes.c_void_p()
+        while "soma_effect" not in self.handles:
+            soma.library.soma_run_step(self.waiting_run, 0, ctypes.addressof(out), None)
 
     def make_error(self):
         error = ctypes.c_void_p()
@@ -235,7 +286,7 @@ class World:
         if kind.endswith("*") or kind in CALLBACKS:
             return None
         return {"header_abi": 0x10000, "thread": 1, "logits": 1, "from_now_ns": 10**12,
-                "value": 0.5 if kind == "double" else 64, "mask": 1, "to": 1,
+                "value": 0.5 if kind == "double" else 64, "mask": 1, "to": 1, "in_doubt": 1,
                 "kind": CONSTANTS["SOMA_EDGE_DATA"]}.get(name, 0)
 
     def sound_text(self, function, name):
@@ -351,24 +402,30 @@ class Count:
                         function(handle)
                     self.passed += 1
 
-    def in_a_node(self, body):
-        """Runs a plan with one node of ours, which calls body with the call object."""
+    def in_a_node(self, body, of_step=False):
+        """Runs a plan with one node of ours, which calls body with the call or step object."""
         soma, problems = self.world.soma, []
 
-        @CALLBACKS["soma_node_fn"]
+        @CALLBACKS["soma_step_fn" if of_step else "soma_node_fn"]
         def node(_user, call):
             try:
                 body(call)
+                if of_step:
+                    soma.call("step_done", call, None)
             except Exception as problem:  # ctypes would print it and go on
                 problems.append(problem)
             return CONSTANTS["SOMA_CONTINUE"]
 
         runtime = self.world.handles["soma_runtime"]
-        graph = soma.call("graph_parse", runtime, *soma.text(GRAPH % "probe"))
+        graph = soma.call("graph_parse", runtime, *soma.text(STEP if of_step else GRAPH % "probe"))
         plan = soma.call("plan_compile", graph, None)
         ops = soma.call("ops_create", runtime)
-        soma.call("ops_add", ops, *soma.text("probe"), 0, CONSTANTS["SOMA_THREAD_CALLER"], 0,
-                  ctypes.cast(node, ctypes.c_void_p), None, None)
+        function = ctypes.cast(node, ctypes.c_void_p)
+        if of_step:
+            soma.call("ops_add_step", ops, *soma.text("probe"), 0, function, None, None)
+        else:
+            soma.call("ops_add", ops, *soma.text("probe"), 0, CONSTANTS["SOMA_THREAD_CALLER"], 0,
+                      function, None, None)
         run = soma.call("run_create", plan, ops, None)
         soma.library.soma_value_release(soma.call("run_execute", run, None, None))
         for kind, handle in (("graph", graph), ("plan", plan), ("ops", ops), ("run", run)):
@@ -382,19 +439,28 @@ def child():
     count = Count(world)
     names = [name for name in FUNCTIONS if not name.endswith(("_retain", "_release"))]
     of_calls = [name for name in names if name.startswith("soma_call_")]
-    others = [name for name in names if name not in of_calls]
+    of_steps = [name for name in names if name.startswith("soma_step_")]
+    others = [name for name in names if name not in of_calls + of_steps]
     count.run(others)
-    count.run(of_calls, lambda what: what.startswith("call: "))  # there is none: all are refused
+    # There is none: all are refused.
+    count.run(of_calls, lambda what: what.startswith("call: "))
+    count.run(of_steps, lambda what: what.startswith("step: "))
     count.count_references({**world.handles, "NULL": None})
 
-    def body(call):
-        world.handles["soma_call"] = call
-        count.run(of_calls)
-        count.run(others, lambda what: what.endswith("a soma_call"))
-        count.count_references({"soma_call": call})
-        del world.handles["soma_call"]
+    def body(kind, functions):
+        def run(handle):
+            world.handles[kind] = handle
+            # What says that the node fails would make it fail.
+            count.run([name for name in functions if not name.endswith("_fail")])
+            count.run(others, lambda what: what.endswith(f"a {kind}"))
+            count.count_references({kind: handle})
+            del world.handles[kind]
+        return run
 
-    count.in_a_node(body)
+    count.in_a_node(body("soma_call", of_calls))
+    count.in_a_node(body("soma_step", of_steps), of_step=True)
+    soma_run_release = world.soma.library.soma_run_release
+    soma_run_release(world.waiting_run)
     for kind, handle in world.handles.items():  # still alive, and none released by a wrong call
         getattr(world.soma.library, f"{kind}_release")(handle)
     print(json.dumps({"passed": count.passed, "failed": count.failed}), flush=True)

@@ -394,11 +394,64 @@ void test_graphs(const soma::runtime& runtime) {
 
 }  // namespace
 
+// Steps: effects that end elsewhere, children, answers, and what a journal remembers.
+void test_effects(const soma::runtime& runtime) {
+  soma::ops ops;
+  int performed = 0;
+  ops.add_step("twice", [](soma::turn& turn) {
+    if (turn.number() == 0) {
+      turn.await("echo", turn.input());
+      turn.await("echo", turn.of(2));
+    } else if (turn.number() == 1) {
+      turn.suspend(turn.of("go on?"));
+    } else {
+      turn.done(turn.history().at(0));
+    }
+  });
+  ops.add_step("parent", [](soma::turn& turn) {
+    if (turn.number() == 0) turn.spawn("c", "twice", turn.input());
+    else turn.done(turn.results().at(0));
+  });
+  ops.add_step("bad", [](soma::turn&) { throw std::out_of_range("mine"); });
+  ops.add_handler("echo", SOMA_IN_DOUBT_RETRY, [&](const soma::effect& effect) {
+    ++performed;
+    CHECK(effect.name() == "echo" && effect.key().substr(0, 2) == "r:");
+    CHECK(!effect.is_retry() && effect.is_wanted());
+    std::thread([effect] { effect.complete(effect.payload()); }).detach();
+  });
+  const auto plan_of = [&](const std::string& op) {
+    return soma::plan(
+        soma::graph::node(runtime, R"({"id":"s","kind":"step","op":")" + op + R"("})"));
+  };
+  const soma::journal journal(runtime);
+  soma::run run(plan_of("parent"), ops);
+  run.remember(journal, "r");
+  const soma::value input = soma::value::of(runtime, "x");
+  CHECK(reason_of([&] { run.execute(input); }) == "run.suspended");
+  CHECK(journal.list().find("\"path\":\"s/c\"") != std::string::npos);
+  CHECK(reason_of([&] { journal.answer("r", input, "t"); }) == "journal.not_waiting");
+  run.answer(input, "s/c");
+  CHECK(run.execute(input).json() == R"(["x",2])");
+  CHECK(performed == 2);
+  CHECK(journal.show("r").find("\"end\"") != std::string::npos);
+  CHECK(reason_of([&] { run.execute(); }) == "journal.other_plan");
+  journal.remove("r");
+  CHECK(reason_of([&] { journal.show("r"); }) == "journal.not_found");
+  bool thrown = false;
+  try {
+    soma::run(plan_of("bad"), ops).execute();
+  } catch (const std::out_of_range&) {
+    thrown = true;
+  }
+  CHECK(thrown);
+}
+
 int main(int count, char** arguments) {
   if (count < 2) return 2;
   const soma::runtime runtime(soma::options("runtime").set("threads", 2));
   test_options(runtime);
   test_graphs(runtime);
+  test_effects(runtime);
   const soma::model model(runtime, arguments[1]);
   test_errors(model);
   CHECK(!model.facts().empty() && !model.tensors().empty());
