@@ -306,6 +306,8 @@ TEST_CASE("a host that waits for any child may take the answer, and nothing hang
   }
 }
 
+TEST_SUITE_BEGIN("own new");
+
 TEST_CASE("memory that runs out anywhere is said, and nothing is left") {
   const int failures = fixture::run_out_of_memory([] {
     Told told;
@@ -320,6 +322,8 @@ TEST_CASE("memory that runs out anywhere is said, and nothing is left") {
   CHECK(failures > 20);
   CHECK_FALSE(has_children());
 }
+
+TEST_SUITE_END();
 
 // ---- What can't be ended
 
