@@ -49,11 +49,12 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
- * "node_finished", "node_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", or
+ * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",
+ * "effect_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", "run_suspended", or
  * "lost" and nothing else, if there was no memory to say what happened), "at_ns" (monotonic), and
  * as they apply "node", "path" ("refine[3]/judge": with the passes of loops around it), "pass",
- * "ended" ("no", "by_signal", "by_bound"), "arm" (in the plan's order), "thread", "done", "total",
- * "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
+ * "ended" ("no", "by_signal", "by_bound"), "arm" (in the plan's order), "effect", "turn", "thread",
+ * "done", "total", "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
  * retain and release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 

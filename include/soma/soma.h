@@ -115,6 +115,8 @@
 #include "soma/graph.h"
 #include "soma/plan.h"
 #include "soma/ops.h"
+#include "soma/step.h"
 #include "soma/run.h"
+#include "soma/journal.h"
 
 #endif

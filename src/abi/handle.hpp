@@ -34,6 +34,9 @@ enum class Tag : u32 {
   Ops,
   Call,
   Run,
+  Step,
+  Effect,
+  Journal,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
   HostPool,

@@ -1,33 +1,15 @@
 // soma_run_*: plans made ready to run.
-#include "run/run.hpp"
+#include "abi/run.hpp"
 
 #include <algorithm>
 
 #include "abi/cancel.hpp"
 #include "abi/guard.hpp"
-#include "abi/ops.hpp"
-#include "abi/plan.hpp"
 #include "base/json_writer.hpp"
+#include "run/recording.hpp"
 
 using namespace soma;
 using namespace soma::wall;
-
-struct soma_run final : soma::wall::Object {
-  static constexpr soma::wall::Tag kind = soma::wall::Tag::Run;
-  soma_run(const soma_plan* of, const soma_ops* code)
-      : Object(kind, of->runtime), plan(Ref<soma_plan>::share(of)),
-        ops(Ref<soma_ops>::share(code)),
-        null(make<soma_value>(of->runtime, Value())) {}
-
-  const Ref<soma_plan> plan;
-  const Ref<soma_ops> ops;
-  const Ref<soma_value> null;       // so that who runs for effects only allocates nothing
-  soma_event_fn observe = nullptr;
-  UserData observer;
-  std::unique_ptr<Run> run;         // looks into all of the above
-  bool is_started = false;          // by soma_run_start
-  std::atomic<bool> in_call{false};
-};
 
 namespace {
 
@@ -42,6 +24,7 @@ std::string event_line(const soma_run& run, const Event& event) {
     json.field("pass", event.pass).field("ended", ended[static_cast<size_t>(event.ended)]);
   }
   if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
+  if (!event.effect.empty()) json.field("effect", event.effect).field("turn", event.turn);
   json.field("thread", event.thread).field("done", event.done).field("total", event.total);
   if (event.error) {
     json.field("code", event.error->id()).field("message", event.error->message());
@@ -62,10 +45,24 @@ void tell(void* user, const Event& event) {
   run.observe(run.observer.get(), text.data(), text.size());
 }
 
+// With the run's journal, if it has one.
+Status start(soma_run& run, Value input, const Cancel* cancel) {
+  if (run.journal && !run.open) {
+    SOMA_ASSIGN(const RunIdentity identity, run_identity(run.id, run.plan_digest, input));
+    SOMA_ASSIGN(std::unique_ptr<JournalStore> store, run.journal->runs->store(run.id));
+    SOMA_ASSIGN(run.open, Journal::open(std::move(store), identity));
+  }
+  Status started = run.run->start(std::move(input), cancel, run.open.get());
+  if (!started.ok() && !run.is_started) run.open.reset();
+  return started;
+}
+
 // An execution that has been asked to end, and its value as a handle.
 Result<Ref<soma_value>> finish(soma_run& run) {
   run.is_started = false;
-  SOMA_ASSIGN(Value value, run.run->finish());
+  Result<Value> yielded = run.run->finish();
+  run.open.reset();
+  SOMA_ASSIGN(Value value, std::move(yielded));
   if (value.is_null()) return Ref<soma_value>::share(run.null.get());
   return make<soma_value>(run.runtime, std::move(value));
 }
@@ -98,7 +95,7 @@ soma_code soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* 
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
     BlockingCall call;
     SOMA_TRY(call.begin(run->runtime, cancel, "run"));
-    SOMA_TRY(run->run->start(std::move(value), call.cancel()));
+    SOMA_TRY(start(*run, std::move(value), call.cancel()));
     return finish(*run);
   });
 }
@@ -108,7 +105,7 @@ soma_code soma_run_start(soma_run* run, const soma_value* input, soma_error** er
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
-    SOMA_TRY(run->run->start(std::move(value), nullptr));
+    SOMA_TRY(start(*run, std::move(value), nullptr));
     run->is_started = true;
     return {};
   });

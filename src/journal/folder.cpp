@@ -93,23 +93,6 @@ class OpenFolder {
   DIR* handle_;
 };
 
-Status fill(JournalSummary& summary, std::unique_ptr<JournalStore> store) {
-  SOMA_ASSIGN(const std::unique_ptr<Journal> journal, Journal::open(std::move(store)));
-  summary.identity = journal->identity();
-  summary.waiting = journal->waiting();
-  journal->each(
-      [](void* user, const Record& record) {
-        auto& target = *static_cast<JournalSummary*>(user);
-        ++target.records;
-        target.last_ns = record.at_ns;
-      },
-      &summary);
-  summary.state = journal->result()            ? JournalSummary::State::Ended
-                  : !summary.waiting.empty()   ? JournalSummary::State::Waiting
-                                               : JournalSummary::State::Broken;
-  return {};
-}
-
 }  // namespace
 
 std::string journal_file_name(std::string_view run) {
@@ -155,22 +138,22 @@ Result<std::string> JournalFolder::file(std::string_view run) const {
   return text("{}/{}{}", path_, journal_file_name(run), suffix);
 }
 
-Result<std::unique_ptr<JournalStore>> JournalFolder::store(std::string_view run) const {
+Result<std::unique_ptr<JournalStore>> JournalFolder::store(std::string_view run) {
   SOMA_ASSIGN(const std::string path, file(run));
   return open_sqlite_store(path);
 }
 
-Result<std::unique_ptr<JournalStore>> JournalFolder::existing(std::string_view run) const {
+Result<std::unique_ptr<JournalStore>> JournalFolder::existing(std::string_view run) {
   SOMA_ASSIGN(const std::string path, file(run));
   return open_sqlite_store(path, {.must_exist = true});
 }
 
-Status JournalFolder::remove(std::string_view run) const {
+Status JournalFolder::remove(std::string_view run) {
   SOMA_ASSIGN(const std::string path, file(run));
   return remove_sqlite_store(path);
 }
 
-Result<std::vector<JournalSummary>> JournalFolder::list() const {
+Result<std::vector<JournalSummary>> JournalFolder::list() {
   std::vector<std::string> names;
   const OpenFolder folder(path_);
   if (!folder.handle()) return folder_failure("reading", path_, errno);
@@ -197,23 +180,17 @@ Result<std::vector<JournalSummary>> JournalFolder::list() const {
 
 JournalSummary JournalFolder::summary(const std::string& name) const {
   const std::string path = text("{}/{}{}", path_, name, suffix);
-  JournalSummary found;
-  found.identity.run = run_of_name(name);
-  Result<std::unique_ptr<JournalStore>> store =
-      open_sqlite_store(path, {.must_exist = true, .use = JournalLock::Use::Look});
-  Status filled = store.ok() ? fill(found, *std::move(store)) : Status(std::move(store).error());
-  if (!filled.ok()) {
-    const bool in_use = filled.error().reason() == Reason::journal_locked;
-    found.state = in_use ? JournalSummary::State::InUse : JournalSummary::State::Unreadable;
-    found.problem = in_use ? std::string() : filled.error().message();
-  } else if (journal_file_name(found.identity.run) != name) {
-    JournalSummary renamed;
-    renamed.identity.run = run_of_name(name);
-    renamed.problem = text("{} has the journal of run {}, which belongs under another name",
-                           quoted(path, 4096), quoted(found.identity.run, 200));
-    return renamed;
-  }
-  return found;
+  JournalSummary found = summary_of(
+      run_of_name(name),
+      open_sqlite_store(path, {.must_exist = true, .use = JournalLock::Use::Look}));
+  const bool is_read = found.state != JournalSummary::State::Unreadable &&
+                       found.state != JournalSummary::State::InUse;
+  if (!is_read || journal_file_name(found.identity.run) == name) return found;
+  JournalSummary renamed;
+  renamed.identity.run = run_of_name(name);
+  renamed.problem = text("{} has the journal of run {}, which belongs under another name",
+                         quoted(path, 4096), quoted(found.identity.run, 200));
+  return renamed;
 }
 
 }  // namespace soma

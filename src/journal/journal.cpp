@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/memory.hpp"
 #include "base/spin.hpp"
 #include "base/text.hpp"
 #include "base/thread.hpp"
@@ -47,6 +48,7 @@ struct Journal::State {
   std::atomic<u32> turns{0};               // how often somebody has written, or the thread has to
   Thread thread;                           // for those who can't wait; started for the first
   bool has_thread = false;
+  Memory* const memory = current_memory();
 
   ~State();
   Error failed() const;
@@ -195,6 +197,7 @@ Status Journal::State::start_thread() {
 void Journal::State::serve(void* self) {
   constexpr i64 soon_ns = 5'000'000;
   State& state = *static_cast<State*>(self);
+  const MemoryScope scope(state.memory);
   Lock lock(state.mutex);
   while (true) {
     const bool has_work = !state.pending.empty() && !state.failure;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 namespace soma {
 
 class JournalMemory::Store final : public JournalStore {
@@ -50,6 +52,48 @@ Result<std::unique_ptr<JournalStore>> JournalMemory::open() {
     return fail(Reason::journal_locked, "the journal is open already; a run has one writer");
   }
   return std::unique_ptr<JournalStore>(std::move(store));
+}
+
+// ---- Many runs
+
+namespace {
+
+Error no_run(std::string_view run) {
+  return fail(Reason::journal_not_found, "there is no journal of run {}", quoted(run, 200));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JournalStore>> MemoryJournals::store(std::string_view run) {
+  SOMA_TRY(check_run_id(run));
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<JournalMemory>& memory = runs_[std::string(run)];
+  if (!memory) memory = std::make_unique<JournalMemory>();
+  return memory->open();
+}
+
+Result<std::unique_ptr<JournalStore>> MemoryJournals::existing(std::string_view run) {
+  const std::lock_guard lock(mutex_);
+  const auto at = runs_.find(run);
+  if (at == runs_.end()) return no_run(run);
+  return at->second->open();
+}
+
+Status MemoryJournals::remove(std::string_view run) {
+  const std::lock_guard lock(mutex_);
+  const auto at = runs_.find(run);
+  if (at == runs_.end()) return no_run(run);
+  SOMA_ASSIGN(std::unique_ptr<JournalStore> alone, at->second->open());
+  alone.reset();
+  runs_.erase(at);
+  return {};
+}
+
+Result<std::vector<JournalSummary>> MemoryJournals::list() {
+  const std::lock_guard lock(mutex_);
+  std::vector<JournalSummary> runs;
+  for (const auto& [run, memory] : runs_) runs.push_back(summary_of(run, memory->open()));
+  return runs;
 }
 
 }  // namespace soma

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <mutex>
 
-#include "journal/store.hpp"
+#include "journal/journals.hpp"
 
 namespace soma {
 
@@ -18,6 +20,19 @@ class JournalMemory {
   std::atomic<bool> is_open_{false};
   std::optional<RunIdentity> identity_;
   std::vector<Record> records_;
+};
+
+// The journals of many runs.
+class MemoryJournals final : public Journals {
+ public:
+  Result<std::unique_ptr<JournalStore>> store(std::string_view run) override;
+  Result<std::unique_ptr<JournalStore>> existing(std::string_view run) override;
+  Status remove(std::string_view run) override;
+  Result<std::vector<JournalSummary>> list() override;
+
+ private:
+  std::mutex mutex_;  // guards:
+  std::map<std::string, std::unique_ptr<JournalMemory>, std::less<>> runs_;
 };
 
 }  // namespace soma

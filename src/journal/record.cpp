@@ -1,6 +1,8 @@
 // The names of a record's kinds, and what a run may be called.
 #include "journal/record.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 
@@ -30,6 +32,12 @@ bool has_control_character(std::string_view text) {
 
 std::string site_text(const Site& site) {
   return text("{} (turn {}, effect {})", quoted(site.path, 256), site.turn, site.index);
+}
+
+i64 wall_clock_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return i64{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 std::string_view record_kind_name(Record::Kind kind) {

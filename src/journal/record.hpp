@@ -37,6 +37,7 @@ struct Record {
   static constexpr u64 bytes_max = u64{64} << 20;
   u64 bytes() const { return site.path.size() + effect.size() + digest.size() + content.size(); }
 };
+i64 wall_clock_ns();  // for at_ns
 std::string_view record_kind_name(Record::Kind kind);  // "intent", …
 std::optional<Record::Kind> record_kind_by_name(std::string_view name);
 

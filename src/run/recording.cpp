@@ -4,8 +4,6 @@
 // the exact form of what is asked for.
 #include "run/recording.hpp"
 
-#include <time.h>
-
 #include "base/hash.hpp"
 #include "base/json_writer.hpp"
 #include "base/text.hpp"
@@ -16,12 +14,6 @@ namespace soma {
 namespace {
 
 using Kind = Record::Kind;
-
-i64 wall_clock_ns() {
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return i64{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 Result<std::string> exact(const Site& site, std::string_view what, const Value& value) {
   Result<std::string> json = exact_json(value);

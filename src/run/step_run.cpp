@@ -14,8 +14,19 @@
 #include "run/step_child.hpp"
 #include "run/strand.hpp"
 #include "value/describe.hpp"
+#include "value/value_json.hpp"
 
 namespace soma {
+
+namespace {
+
+std::string shown(const Value& reason) {
+  constexpr size_t bytes_max = 512;
+  const Result<std::string> json = value_json(reason);
+  return json.ok() ? quoted(*json, bytes_max) : describe(reason);
+}
+
+}  // namespace
 
 // ---- What the code sees
 
@@ -137,7 +148,7 @@ Status StepRun::suspend() {
     return fail(Reason::run_suspended,
                 "it waits for an answer ({}), and the run has no journal that would keep one: give "
                 "it one",
-                describe(decision_.value));
+                shown(decision_.value));
   }
   SOMA_ASSIGN(Record question, suspension_record(site(0), decision_.value));
   SOMA_ASSIGN(const Recorded found, run_.journal->find(question));
@@ -161,7 +172,7 @@ Error StepRun::suspension() const {
   }
   return fail(Reason::run_suspended,
               "{} waits for an answer (turn {}): {}; answer, and run it again under the same id",
-              quoted(who_.path), turn(), describe(decision_.value))
+              quoted(who_.path), turn(), shown(decision_.value))
       .with("waiting", who_.path)
       .with("turn", i64{turn()});
 }

@@ -20,21 +20,23 @@ installed and asked for. All objects release what they hold when they are collec
 from ._errors import (
     Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound,
     Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
-    ResourceExhausted, SomaError, Unavailable, Unimplemented,
+    ResourceExhausted, SomaError, Suspended, Unavailable, Unimplemented,
 )
 from ._graph import Graph, subgraph
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
 from ._node import Function, Node, Piece, branch, handoff, loop, node
 from ._run import Call, Plan, Run
+from ._step import Ask, Child, Effect, HandOver, Handler, Journal, Suspend, first, handler, step
 from ._tensor import Tensor
 
 __version__ = version()
 __all__ = [
-    "Aborted", "AlreadyExists", "Call", "Cancelled", "DataLoss", "DeadlineExceeded",
-    "FailedPrecondition", "FileNotFound", "Function", "Generation", "Graph", "Incompatible",
-    "Internal", "InvalidArgument", "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied",
-    "Piece", "Plan", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",
-    "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "handoff", "has", "loop",
-    "node", "subgraph", "version",
+    "Aborted", "AlreadyExists", "Ask", "Call", "Cancelled", "Child", "DataLoss",
+    "DeadlineExceeded", "Effect", "FailedPrecondition", "FileNotFound", "Function", "Generation",
+    "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
+    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan",
+    "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError", "Suspend",
+    "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
+    "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
 ]

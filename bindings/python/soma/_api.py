@@ -47,6 +47,9 @@ SOMA_VALUE_MAP = 7
 SOMA_VALUE_OPAQUE = 8
 SOMA_EDGE_DATA = 1
 SOMA_EDGE_CONTROL = 2
+SOMA_IN_DOUBT_FAIL = 1
+SOMA_IN_DOUBT_RETRY = 2
+SOMA_IN_DOUBT_ASK = 3
 
 soma_destroy_fn = CFUNCTYPE(None, c_void_p)
 soma_alloc_fn = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_size_t)
@@ -57,6 +60,8 @@ soma_submit_fn = CFUNCTYPE(None, c_void_p, soma_task_fn, c_void_p)
 soma_tick_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_uint64, c_uint64)
 soma_token_fn = CFUNCTYPE(c_int32, c_void_p, c_int32, c_void_p, c_size_t)
 soma_node_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+soma_step_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+soma_effect_fn = CFUNCTYPE(None, c_void_p, c_void_p)
 soma_event_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 FUNCTIONS = {
@@ -220,6 +225,29 @@ FUNCTIONS = {
     "soma_call_goes_on": (c_int32, [c_void_p]),
     "soma_ops_retain": (None, [c_void_p]),
     "soma_ops_release": (None, [c_void_p]),
+    "soma_ops_add_step": (c_int32, [c_void_p, c_char_p, c_size_t, c_uint32, soma_step_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_step_input": (c_void_p, [c_void_p]),
+    "soma_step_turn": (c_uint32, [c_void_p]),
+    "soma_step_history": (c_void_p, [c_void_p]),
+    "soma_step_facts": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_step_goes_on": (c_int32, [c_void_p]),
+    "soma_step_done": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_step_await": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_int32, c_void_p]),
+    "soma_step_spawn": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_uint32, c_void_p, c_void_p, c_void_p]),
+    "soma_step_want_first": (c_int32, [c_void_p, c_void_p]),
+    "soma_step_suspend": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_step_hand_over": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_step_fail": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p]),
+    "soma_ops_add_handler": (c_int32, [c_void_p, c_char_p, c_size_t, c_int32, soma_effect_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_effect_name": (c_char_p, [c_void_p, POINTER(c_size_t)]),
+    "soma_effect_key": (c_char_p, [c_void_p, POINTER(c_size_t)]),
+    "soma_effect_payload": (c_void_p, [c_void_p]),
+    "soma_effect_is_retry": (c_int32, [c_void_p]),
+    "soma_effect_is_wanted": (c_int32, [c_void_p]),
+    "soma_effect_complete": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_effect_fail": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p]),
+    "soma_effect_retain": (None, [c_void_p]),
+    "soma_effect_release": (None, [c_void_p]),
     "soma_run_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "soma_run_execute": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "soma_run_start": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -227,6 +255,16 @@ FUNCTIONS = {
     "soma_run_set_observer": (c_int32, [c_void_p, soma_event_fn, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_run_retain": (None, [c_void_p]),
     "soma_run_release": (None, [c_void_p]),
+    "soma_journal_open": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_journal_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_run_set_journal": (c_int32, [c_void_p, c_void_p, c_char_p, c_size_t, c_void_p]),
+    "soma_journal_list": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "soma_journal_show": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_journal_answer": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_run_answer": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "soma_journal_remove": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p]),
+    "soma_journal_retain": (None, [c_void_p]),
+    "soma_journal_release": (None, [c_void_p]),
 }
 
 

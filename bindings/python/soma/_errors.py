@@ -76,6 +76,16 @@ class FailedPrecondition(SomaError):
     code = 9
 
 
+class Suspended(FailedPrecondition):
+    """The run waits for an answer (Journal.answer), and goes on once it is run again under its
+    id."""
+
+    @property
+    def path(self) -> str:
+        """Where it waits."""
+        return self.detail("waiting")
+
+
 class Aborted(SomaError):
     """A callback failed."""
     code = 10
@@ -112,7 +122,7 @@ class Incompatible(SomaError):
 
 
 BY_CODE = {kind.code: kind for kind in SomaError.__subclasses__()}
-BY_REASON = {"file.not_found": FileNotFound}
+BY_REASON = {"file.not_found": FileNotFound, "run.suspended": Suspended}
 
 
 def kind_of(code: int, reason: str) -> type[SomaError]:

@@ -44,6 +44,10 @@ class Op:
         object.__setattr__(self, "takes_call", "call" in names)
         object.__setattr__(self, "takes_input", any(name != "call" for name in names))
 
+    def register(self, ops: ctypes.c_void_p, user: Any) -> None:
+        call(lib.soma_ops_add, ops, *utf8(self.name), self.version, THREADS[self.thread],
+             self.waits, _node_fn, user, drop)
+
     def __call__(self, raw: int, at_hand: "Call") -> Any:
         given = [from_value(_input(raw))] if self.takes_input else []
         return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
@@ -109,6 +113,7 @@ class _Execution(Watch):
         self._runtime = runtime
         self._thrown: dict[str, BaseException] = {}  # by path, which stands for one call of a node
         self.observed: BaseException | None = None   # the first
+        self._steps: Any = None
 
     def node(self, op: Op, raw: int) -> int:
         at_hand = Call(raw)
@@ -132,6 +137,29 @@ class _Execution(Watch):
         try:
             self._thrown[at_hand.path] = problem
         except SomaError:  # no memory to say where it was
+            self.stop(problem)
+
+    def step(self, op: Any, raw: int) -> int:
+        from ._step import Steps
+        self._steps = self._steps or Steps(self._runtime)
+        try:
+            self.interruptible(lambda: self._steps.take_turn(op, raw))
+            return _api.SOMA_CONTINUE
+        except BaseException as problem:  # noqa: B902 - none may pass through the library
+            if isinstance(problem, KeyboardInterrupt):
+                self.stop(problem)
+            message = _message(problem)
+            lib.soma_step_fail(raw, message, len(message), None)
+            try:
+                self._thrown[facts(lib.soma_step_facts, raw)["path"]] = problem
+            except SomaError:  # no memory to say where it was
+                self.stop(problem)
+            return _api.SOMA_STOP
+
+    def effect(self, handler: Any, effect: Any) -> None:
+        try:
+            self.interruptible(lambda: handler.perform(effect))
+        except KeyboardInterrupt as problem:
             self.stop(problem)
 
     def event(self, observer: Callable[[dict[str, Any]], Any], line: bytes) -> None:
@@ -186,9 +214,9 @@ class _Ops(Handle):
 
     def __init__(self, runtime: Runtime, run: "Run") -> None:
         super().__init__(make(lib.soma_ops_create, runtime._raw))
-        for index, op in enumerate(run._ops):
-            call(lib.soma_ops_add, self._raw, *utf8(op.name), op.version, THREADS[op.thread],
-                 op.waits, _node_fn, keep((index, weakref.ref(run))), drop)
+        for each in (run._ops, run._handlers):
+            for index, op in enumerate(each):
+                op.register(self._raw, keep((index, weakref.ref(run))))
 
 
 class Plan(Handle):
@@ -255,9 +283,12 @@ class Plan(Handle):
         return facts(lib.soma_plan_diff, self._raw, after._raw)
 
     def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-            remote: str | None = None, timeout_s: float | None = None) -> Any:
+            remote: str | None = None, timeout_s: float | None = None,
+            handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
+            run_id: str | None = None) -> Any:
         """Runs it once: see Run."""
-        return Run(self, observer=observer, remote=remote).execute(input, timeout_s=timeout_s)
+        return Run(self, observer=observer, remote=remote, handlers=handlers, ops=ops,
+                   journal=journal, run_id=run_id).execute(input, timeout_s=timeout_s)
 
 
 class Run(Handle):
@@ -265,15 +296,19 @@ class Run(Handle):
 
     `observer` gets what happens as dicts ("event", "at_ns", "node", …), one at a time, on the
     thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
-    target here.
+    target here. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
+    functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`, an
+    execution goes on where the last one under that id broke off.
     """
 
     _release = "soma_run_release"
 
     def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-                 remote: str | None = None) -> None:
+                 remote: str | None = None, handlers: Iterable[Any] = (), ops: Iterable[Any] = (),
+                 journal: Any = None, run_id: str | None = None) -> None:
         self.plan = plan
-        self._ops = plan._ops
+        self._ops = (*plan._ops, *(each.op for each in ops))
+        self._handlers = tuple(handlers)
         self._observer = observer
         self._execution: _Execution | None = None
         self._executing = threading.Lock()
@@ -282,6 +317,11 @@ class Run(Handle):
         super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
         if observer is not None:
             call(lib.soma_run_set_observer, self._raw, _event_fn, keep(weakref.ref(self)), drop)
+        if (journal is None) != (run_id is None):
+            raise ValueError("a journal and a run_id belong together: give both or none")
+        if journal is not None:
+            within = journal._within(plan.runtime)
+            call(lib.soma_run_set_journal, self._raw, within._raw, *utf8(run_id))
 
     def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
         """Runs the plan on `input` and returns its value. What the function of the failing node

@@ -261,22 +261,108 @@ TEST_CASE("a writer that runs out of memory leaves nobody waiting") {
   GatedStore::Gate gate;
   const auto journal = must(Journal::open(std::make_unique<GatedStore>(gate), test_identity));
   gate.throws = true;
-  std::atomic<u32> thrown{0}, refused{0};
+  std::atomic<u32> refused{0};
   std::vector<std::thread> crew;
   for (u32 t = 0; t < 8; ++t) {
     crew.emplace_back([&, t] {
-      try {
-        if (!journal->append({test_intent(text("t{}", t), 0)}).ok()) ++refused;
-      } catch (const std::bad_alloc&) {
-        ++thrown;
-      }
+      const Status status = journal->append({test_intent(text("t{}", t), 0)});
+      if (!status.ok() && status.error().reason() == Reason::out_of_memory) ++refused;
     });
   }
   await_entered(gate, 1);
   allow(gate, 100);
   for (std::thread& one : crew) one.join();
-  CHECK(thrown == 1);
-  CHECK(refused == 7);
+  CHECK(refused == 8);
+}
+
+namespace {
+
+// Counts who has been told what.
+struct Told {
+  std::atomic<u32> durable{0}, failed{0};
+  Journal::Listener listener() {
+    return {this, [](void* user, const Error* failure) {
+              Told& told = *static_cast<Told*>(user);
+              std::atomic<u32>& count = failure ? told.failed : told.durable;
+              count.fetch_add(1);
+              futex_wake_all(count);
+            }};
+  }
+};
+
+void await_count(const std::atomic<u32>& count, u32 least) {
+  for (u32 now = count.load(); now < least; now = count.load()) futex_wait(count, now);
+}
+
+}  // namespace
+
+TEST_CASE("who can't wait is told, and shares the wait for the disk all the same") {
+  GatedStore::Gate gate;
+  auto journal = must(Journal::open(std::make_unique<GatedStore>(gate), test_identity));
+  Told told;
+  must(journal->append({test_intent("a", 0)}, told.listener()));
+  await_entered(gate, 1);
+  for (u32 i = 1; i <= 20; ++i) must(journal->append({test_intent("a", i)}, told.listener()));
+  CHECK(told.durable == 0);
+  CHECK(must(journal->find(test_intent("a", 0))).state == State::Unknown);
+  allow(gate, 2);
+  await_count(told.durable, 21);
+  CHECK(gate.groups == std::vector<size_t>{1, 20});
+  CHECK(must(journal->find(test_intent("a", 20))).state == State::InDoubt);
+
+  SUBCASE("one that closes writes first what it was given") {
+    allow(gate, 100);
+    must(journal->append({test_intent("b", 0)}, told.listener()));
+    journal.reset();
+    CHECK(told.durable == 22);
+  }
+  SUBCASE("one whose disk fails tells all") {
+    gate.fails = true;
+    must(journal->append({test_intent("b", 0)}, told.listener()));
+    await_entered(gate, 3);
+    must(journal->append({test_intent("b", 1)}, told.listener()));
+    allow(gate, 100);
+    await_count(told.failed, 2);
+    CHECK(gate.entered == 3);
+    CHECK(reason_of(journal->append({test_intent("b", 2)}, told.listener())) ==
+          Reason::journal_full);
+  }
+  SUBCASE("what can't be recorded is refused at once") {
+    CHECK_FALSE(journal->append({test_intent("", 0)}, told.listener()).ok());
+  }
+}
+
+TEST_CASE("somebody may be asked about an effect in doubt") {
+  JournalMemory memory;
+  const Record intent = test_intent("a", 3);
+  Record question = test_suspension("a", "\"did it?\"");
+  question.site = intent.site;
+  {
+    const auto journal = in_memory(memory);
+    must(journal->append({intent}));
+    must(journal->append({question}));
+    CHECK(must(journal->find(intent)).state == State::Waiting);
+    CHECK(journal->waiting() == std::vector<Record>{question});
+    CHECK_FALSE(journal->append({question}).ok());
+    CHECK_FALSE(journal->append({test_outcome(Kind::Result, intent, "1")}).ok());
+  }
+  SUBCASE("the answer is its result") {
+    const auto journal = in_memory(memory);
+    must(journal->append({test_outcome(Kind::Answer, intent, "\"yes\"")}));
+    CHECK(must(journal->find(intent)).state == State::Done);
+    CHECK(must(journal->find(intent)).content == "\"yes\"");
+    CHECK(journal->waiting().empty());
+    CHECK(reason_of(journal->append({test_outcome(Kind::Answer, intent, "2")})) ==
+          Reason::journal_not_waiting);
+  }
+  SUBCASE("it may be tried again all the same") {
+    const auto journal = in_memory(memory);
+    must(journal->append({intent}));
+    CHECK(must(journal->find(intent)).state == State::InDoubt);
+    CHECK(journal->waiting().empty());
+    must(journal->append({test_outcome(Kind::Result, intent, "1")}));
+    CHECK(must(journal->find(intent)).content == "1");
+  }
 }
 
 }  // namespace soma

@@ -1,0 +1,27 @@
+// The run object.
+#pragma once
+
+#include "abi/journal.hpp"
+#include "abi/ops.hpp"
+#include "abi/plan.hpp"
+#include "run/run.hpp"
+
+struct soma_run final : soma::wall::Object {
+  static constexpr soma::wall::Tag kind = soma::wall::Tag::Run;
+  soma_run(const soma_plan* of, const soma_ops* code)
+      : Object(kind, of->runtime), plan(soma::wall::Ref<soma_plan>::share(of)),
+        ops(soma::wall::Ref<soma_ops>::share(code)),
+        null(soma::wall::make<soma_value>(of->runtime, soma::Value())) {}
+
+  const soma::wall::Ref<soma_plan> plan;
+  const soma::wall::Ref<soma_ops> ops;
+  const soma::wall::Ref<soma_value> null;  // so that who runs for effects only allocates nothing
+  soma_event_fn observe = nullptr;
+  soma::wall::UserData observer;
+  soma::wall::Ref<soma_journal> journal;   // of the next executions, under this id
+  std::string id, plan_digest;
+  std::unique_ptr<soma::Journal> open;     // during an execution
+  std::unique_ptr<soma::Run> run;          // looks into all of the above
+  bool is_started = false;                 // by soma_run_start
+  std::atomic<bool> in_call{false};
+};
