@@ -379,6 +379,12 @@ class ops {
         {std::string(name), std::make_shared<const function>(std::move(code)), how});
     return *this;
   }
+  // Lets "std.exec" start programs: soma_ops_allow_processes.
+  using environment = std::vector<std::pair<std::string, std::string>>;
+  ops& allow_processes(environment variables, std::string_view folder = {}) {
+    processes_ = {std::move(variables), std::string(folder)};
+    return *this;
+  }
 
  private:
   friend class run;
@@ -404,7 +410,18 @@ class ops {
                    one.how.thread, one.how.waits ? 1 : 0, *one.code ? &call_host : nullptr,
                    static_cast<void*>(kept), &drop_host);
     }
+    if (processes_) allow(owner, out);
     return all;
+  }
+
+  void allow(const runtime& owner, soma_ops* out) const {
+    std::vector<value::member> variables;
+    for (const auto& [name, content] : processes_->variables) {
+      variables.emplace_back(name, value::of(owner, content));
+    }
+    const std::string& folder = processes_->folder;
+    detail::call(soma_ops_allow_processes, out, value::map(owner, variables).get(), folder.data(),
+                 folder.size());
   }
 
   static std::int32_t call_host(void* user, soma_call* raw) {
@@ -436,7 +453,12 @@ class ops {
   }
   static void drop_host(void* user) { delete static_cast<host*>(user); }
 
+  struct processes {
+    environment variables;
+    std::string folder;
+  };
   std::vector<entry> entries_;
+  std::optional<processes> processes_;
 };
 
 class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {

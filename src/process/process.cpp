@@ -145,6 +145,9 @@ Result<ProcessEnd> Process::take_end() {
   if (is_stopping_) signal_group(SIGKILL);  // what has closed its pipes, and stayed
   Result<ProcessEnd> end = reap();
   if (why_) return std::move(*why_).with("stderr", shown_errors(errors_));
+  if (!end.ok()) return end;
+  end->output = std::move(output_);
+  end->errors = std::move(errors_);
   return end;
 }
 
@@ -156,7 +159,7 @@ void Process::signal_group(int number) const {
   }
 }
 
-Result<ProcessEnd> Process::reap() {
+Result<ProcessEnd> Process::reap() const {
   siginfo_t info = {};
   const bool is_ours = launched_.process.is_open() &&
                        wait_without_waiting(launched_.process.fd(), info, 0) == 0 &&
@@ -171,8 +174,6 @@ Result<ProcessEnd> Process::reap() {
   }
   ProcessEnd end;
   (info.si_code == CLD_EXITED ? end.status : end.signal) = info.si_status;
-  end.output = std::move(output_);
-  end.errors = std::move(errors_);
   return end;
 }
 

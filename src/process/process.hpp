@@ -56,7 +56,7 @@ class Process {
 
  private:
   void signal_group(int number) const;
-  Result<ProcessEnd> reap();
+  Result<ProcessEnd> reap() const;
 
   Launched launched_;
   const std::string name_;

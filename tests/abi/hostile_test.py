@@ -151,7 +151,10 @@ class World:
         self.values = (ctypes.c_void_p * 1)(number)
         self.apart = {("soma_value_int", "value"): number, ("soma_value_double", "value"): number,
                       ("soma_graph_then", "second"): other, ("soma_graph_beside", "second"): other,
-                      ("soma_ops_add", "ops"): soma.call("ops_create", runtime)}
+                      ("soma_ops_add", "ops"): soma.call("ops_create", runtime),
+                      ("soma_ops_allow_processes", "ops"): soma.call("ops_create", runtime),
+                      ("soma_ops_allow_processes", "environment"):
+                          soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
         for function in ("node", "function", "subgraph", "edge"):
             self.apart[f"soma_graph_add_{function}", "graph"] = changed
         self.run_input = number

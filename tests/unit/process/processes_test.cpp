@@ -114,8 +114,9 @@ TEST_CASE("of stderr the end is kept") {
 }
 
 TEST_CASE("more output than a value holds ends it") {
-  const Result<ProcessEnd> end = run(request({"yes"}));
-  CHECK(reason(end) == "exec.output");
+  const Result<ProcessEnd> end = run(shell("echo much >&2; exec yes"));
+  REQUIRE(reason(end) == "exec.output");
+  CHECK(end.error().details().back().value == "'much'");
   Result<ProcessEnd> most = run(shell(text("yes | head -c {}", Process::output_max)));
   REQUIRE(most.ok());
   CHECK(most->output.size() == Process::output_max);

@@ -127,12 +127,15 @@ class Gate {
     REQUIRE(pipe_.is_open());
   }
   const std::string& path() const { return path_; }
+  bool has_some(int within_ms) {
+    pollfd polled = {pipe_.fd(), POLLIN, 0};
+    return ::poll(&polled, 1, within_ms) == 1;
+  }
   // As many lines as are asked for.
   std::string read_lines(size_t lines) {
     std::string read;
     while (lines > 0) {
-      pollfd polled = {pipe_.fd(), POLLIN, 0};
-      REQUIRE(::poll(&polled, 1, patience_ms) == 1);
+      REQUIRE(has_some(patience_ms));
       char letter = 0;
       REQUIRE(::read(pipe_.fd(), &letter, 1) == 1);
       read += letter;

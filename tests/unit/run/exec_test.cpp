@@ -5,9 +5,9 @@
 #include "journal/memory_store.hpp"
 #include "run/exec.hpp"
 #include "run/recording.hpp"
-#include "run/step_run.hpp"
 #include "unit/process/told.hpp"
 #include "unit/run/rendezvous.hpp"
+#include "unit/run/step_ops.hpp"
 
 namespace soma {
 
@@ -18,7 +18,7 @@ using fixture::Gate;
 using fixture::Watcher;
 
 // The built-in ops with std.exec.
-struct ExecOps : fixture::TestOps {
+struct ExecOps : fixture::StepOps {
   explicit ExecOps(std::string folder = "") {
     REQUIRE(add_exec(*this, {fixture::some_environment(), std::move(folder)}).ok());
   }
@@ -40,6 +40,12 @@ std::string outcome(std::string_view argv, std::string_view more = "",
                     std::string_view input = "null") {
   const ExecOps ops;
   return fixture::outcome(graph(node("run", argv, more)), ops, input);
+}
+
+std::string all_of(const Error& error) {
+  std::string out = fixture::told(error) + "\n";
+  for (const Error& other : error.others()) out += fixture::told(other) + "\n";
+  return out;
 }
 
 bool holds(std::string_view text, std::string_view part) {
@@ -95,12 +101,12 @@ TEST_CASE("programs in a row, and side by side") {
 
 TEST_CASE("what goes wrong says why") {
   CHECK(outcome(R"(["sh","-c","echo out; echo bad >&2; exit 3"])") ==
-        "exec.status: node 'run': effect 'std.exec': program 'sh' ended with status 3; its stderr "
-        "ends: 'bad'");
+        "run.node_failed: node 'run' failed: effect 'std.exec': program 'sh' ended with status 3; "
+        "its stderr ends: 'bad' (exec.status)");
   CHECK(holds(outcome(R"(["sh","-c","kill -9 $$"])"),
               "program 'sh' was ended by signal 9; it wrote nothing to its stderr"));
-  CHECK(holds(outcome(R"(["sleep","1000"])", R"("timeout_ms":20)"), "exec.timeout: node 'run': "));
-  CHECK(holds(outcome(R"(["no-such-program"])"), "exec.start: node 'run': "));
+  CHECK(holds(outcome(R"(["sleep","1000"])", R"("timeout_ms":20)"), "did not end in the time"));
+  CHECK(holds(outcome(R"(["no-such-program"])"), "program 'no-such-program' can't be started: "));
   CHECK(holds(outcome(R"(["cat"])", R"("dir":"no/such/folder")"), "there is no folder"));
   CHECK(holds(outcome(R"(["cat"])", R"("env":{"A=B":"c"})"), "is no name of a variable"));
   CHECK(holds(outcome(R"(["printf","{"])", R"("parse":"json")"),
@@ -109,26 +115,44 @@ TEST_CASE("what goes wrong says why") {
   int object = 0;
   const ExecOps ops;
   const Plan plan = fixture::compiled(graph(node("run", R"(["cat"])"))).value();
-  CHECK(holds(fixture::outcome(plan, ops, Value::opaque(&object, nullptr)), "value.no_json: "));
+  CHECK(holds(fixture::outcome(plan, ops, Value::opaque(&object, nullptr)),
+              "what the program is to read: "));
 }
 
 TEST_CASE("an error has what a program needs as details") {
-  const ExecOps ops;
-  const Plan plan = fixture::compiled(graph(shell_node("run", "echo bad >&2; exit 3"))).value();
-  auto run = Run::create(plan, ops, {}).value();
-  REQUIRE(run->start(Value(), nullptr).ok());
-  const Result<Value> failed = run->finish();
-  REQUIRE_FALSE(failed.ok());
-  std::string details;
-  for (const Detail& detail : failed.error().details()) {
-    details += detail.key + "=" + detail.value + " ";
-  }
-  CHECK(details == "program=sh status=3 stderr='bad' node=run path=run ");
+  const auto details = [](std::string_view nodes) {
+    const ExecOps ops;
+    const Plan plan = fixture::compiled(graph(nodes)).value();
+    auto run = Run::create(plan, ops, {}).value();
+    REQUIRE(run->start(Value(), nullptr).ok());
+    const Result<Value> failed = run->finish();
+    REQUIRE_FALSE(failed.ok());
+    std::string out;
+    for (const Detail& detail : failed.error().details()) {
+      out += detail.key + "=" + detail.value + " ";
+    }
+    return out;
+  };
+  CHECK(details(shell_node("run", "echo bad >&2; exit 3")) ==
+        "node=run path=run cause=exec.status program=sh status=3 stderr='bad' ");
+  CHECK(details(shell_node("run", "kill -9 $$")) ==
+        "node=run path=run cause=exec.status program=sh signal=9 stderr='' ");
+  CHECK(details(shell_node("run", "echo much >&2; exec yes")) ==
+        "node=run path=run cause=exec.output program=sh stderr='much' ");
+  CHECK(details(node("run", R"(["sleep","1000"])", R"("timeout_ms":20)")) ==
+        "node=run path=run cause=exec.timeout program=sleep stderr='' ");
+  CHECK(details(node("run", R"(["printf","{"])", R"("parse":"json")")) ==
+        "node=run path=run cause=exec.output program=printf ");
+  CHECK(details(node("run", R"(["none"])")) ==
+        "node=run path=run cause=exec.start program=none ");
 }
 
 TEST_CASE("wrong settings are found when the graph is compiled") {
-  const std::string said =
-      outcome("[]", R"("timeout_ms":0,"parse":"xml","in_doubt":"no","env":{"A":1},"shell":"x")");
+  const std::string_view wrong =
+      R"("timeout_ms":0,"parse":"xml","in_doubt":"no","env":{"A":1},"shell":"x")";
+  const Result<Plan> plan = fixture::compiled(graph(node("run", "[]", wrong)));
+  REQUIRE_FALSE(plan.ok());
+  const std::string said = all_of(plan.error());
   for (const std::string_view part :
        {"graph.config: ", "at least 1, got a list of 0", "at least 1, got the integer 0",
         "text|json", "fail|retry|ask", "a map of texts", "'shell' is no setting of std.exec"}) {
@@ -163,11 +187,7 @@ TEST_CASE("any step may ask for the effect, and is held to its form") {
     return {};
   };
   ExecOps ops;
-  NodeOp op;
-  op.name = "ask";
-  op.user = &ask;
-  op.poll = [](void* user, StepCall& call) { return (*static_cast<decltype(ask)*>(user))(call); };
-  REQUIRE(ops.add(std::move(op)).ok());
+  ops.step("ask", ask);
   const auto asked = [&](std::string_view json) {
     payload = fixture::value_from(json);
     return fixture::outcome(graph(R"({"id":"s","kind":"step","op":"ask"})"), ops);
@@ -178,7 +198,7 @@ TEST_CASE("any step may ask for the effect, and is held to its form") {
        {"null", "[]", R"({"argv":"cat"})", R"({"argv":[]})", R"({"argv":["cat"],"dir":1})",
         R"({"argv":["cat"],"in_doubt":"fail"})", R"({"argv":["cat"],"env":[]})"}) {
     INFO(wrong);
-    CHECK(holds(asked(wrong), "exec.start: node 's': effect 'std.exec': what effect 'std.exec' "));
+    CHECK(holds(asked(wrong), "node 's' failed: effect 'std.exec': what effect 'std.exec' is "));
   }
 }
 
@@ -222,7 +242,7 @@ TEST_CASE("a branch that fails ends the programs of later ones") {
       R"({"id":"a","op":"fail_then","waits":true},)" +
       shell_node("b", text("echo $$ > {}; exec sleep 1000", gate.path()));
   CHECK(fixture::outcome(graph(nodes), ops, "null", {.pool = pool.get()}) ==
-        "run.node_failed: node 'a': no");
+        "run.node_failed: node 'a' failed: no");
   CHECK(Watcher(std::stoi(id)).has_ended(fixture::patience_ms));
 }
 
@@ -280,7 +300,7 @@ TEST_CASE("what is in the journal is not run again") {
                            shell_node("b", "[ -e ready ] && cat", R"("in_doubt":"retry")"),
                        R"({"from":"a","to":"b"})"));
   const ExecOps ops(folder.path());
-  CHECK(holds(runs.outcome(ops), "exec.status: node 'b': "));
+  CHECK(holds(runs.outcome(ops), "node 'b' failed: effect 'std.exec': "));
   folder.file("ready", "", 0600);
   const std::string value = runs.outcome(ops);
   CHECK(std::stoi(value.substr(1)) > 0);  // a's, which b read
@@ -302,14 +322,14 @@ TEST_CASE("a program that was running when the run broke off is in doubt") {
       const ExecOps ops(folder.path());
       const std::unique_ptr<Journal> journal = runs.open();
       const std::unique_ptr<Run> run = runs.start(ops, *journal);
-      CHECK_FALSE(run->step(0));
-      CHECK_FALSE(run->step(10 * fixture::second_ns / 1000));
+      const i64 until_ns = now_ns() + 20 * fixture::second_ns;
+      while (!gate.has_some(0) && now_ns() < until_ns) CHECK_FALSE(run->step(1'000'000));
       key = gate.read_lines(1);
     }
     folder.file("ready", "", 0600);
     const ExecOps ops(folder.path());
     const std::string said = runs.outcome(ops);
-    if (policy == "fail") CHECK(holds(said, "journal.in_doubt: "));
+    if (policy == "fail") CHECK(holds(said, "(journal.in_doubt)"));
     if (policy == "ask") CHECK(holds(said, "run.suspended: "));
     if (policy != "retry") continue;
     CHECK(said == R"("")");
