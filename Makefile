@@ -16,7 +16,7 @@ REALNAME := libsoma.so.$(ABI).$(lastword $(subst ., ,$(VERSION)))
 
 # ---- What is built: the folders read as the architecture, the files within them are found
 
-FOLDERS ?= base value graph plan compiler journal run \
+FOLDERS ?= base value graph plan compiler journal process run \
   circuit circuit/fusion circuit/storage circuit/program circuit/program/emit \
   backend backend/cpu backend/cpu/launch \
   backend/cpu/kernels backend/cpu/kernels/scalar backend/cpu/kernels/lanes \
@@ -315,7 +315,7 @@ test-stages: $(TINY)/made
 LEFT_OUT_asan := model
 LEFT_OUT_tsan := model,own new
 UNITS_asan := $(UNITS)
-UNITS_tsan := base value journal run backend session
+UNITS_tsan := base value journal process run backend session
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) \
     $(UNITS_$(1):%=$(BUILD)/$(1)/tests/%_test) $(2)' \
   $(foreach unit,$(UNITS_$(1)), \

@@ -39,6 +39,26 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
              int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
              soma_error** error) SOMA_NOEXCEPT;
 
+/* Lets steps whose op is "std.exec" start programs. Otherwise a plan with such steps is refused
+ * ("run.unbound_op"), since who writes a document need not be who runs it. `environment` is a map
+ * of texts: all that programs are given, but for what a document adds; PATH is looked up there.
+ * NULL: nothing. Programs run in `folder` if their node names no "dir", and a relative one counts
+ * from it; empty: where the process runs.
+ *
+ * No thread waits for a program: the first one starts a thread that serves all. A program leads a
+ * process group of its own, and gets none of the process's descriptors and signal settings. If its
+ * run ends, fails or is cancelled, or with the last reference to the ops, its group gets SIGTERM,
+ * and SIGKILL after 2 seconds; that last release waits for it. SIGCHLD stays the host's: but if it
+ * is ignored, or somebody waits for any child (waitpid(-1)), nobody knows how a program ended, and
+ * its node fails ("exec.status"). Needs Linux 5.4.
+ *
+ * "ops.duplicate" if they are allowed already, "value.kind" if the environment is no map of texts.
+ * Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null environment error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const char* folder,
+                         size_t folder_length, soma_error** error) SOMA_NOEXCEPT;
+
 /* What the node reads; NULL if there is no memory for it, or the call is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXCEPT;

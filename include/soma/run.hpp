@@ -215,6 +215,12 @@ class ops {
         {std::string(name), std::make_shared<const handler>(std::move(code)), in_doubt});
     return *this;
   }
+  // Lets "std.exec" start programs: soma_ops_allow_processes.
+  using environment = std::vector<std::pair<std::string, std::string>>;
+  ops& allow_processes(environment variables, std::string_view folder = {}) {
+    processes_ = {std::move(variables), std::string(folder)};
+    return *this;
+  }
 
  private:
   friend class run;
@@ -265,7 +271,18 @@ class ops {
       detail::call(soma_ops_add_handler, out, one.name.data(), one.name.size(), one.in_doubt,
                    *one.code ? &perform : nullptr, static_cast<void*>(kept), &drop<handler>);
     }
+    if (processes_) allow(owner, out);
     return all;
+  }
+
+  void allow(const runtime& owner, soma_ops* out) const {
+    std::vector<value::member> variables;
+    for (const auto& [name, content] : processes_->variables) {
+      variables.emplace_back(name, value::of(owner, content));
+    }
+    const std::string& folder = processes_->folder;
+    detail::call(soma_ops_allow_processes, out, value::map(owner, variables).get(), folder.data(),
+                 folder.size());
   }
 
   static std::int32_t call_function(void* user, soma_call* raw) {
@@ -334,6 +351,11 @@ class ops {
   std::vector<entry> entries_;
   std::vector<step_entry> steps_;
   std::vector<handler_entry> handlers_;
+  struct processes {
+    environment variables;
+    std::string folder;
+  };
+  std::optional<processes> processes_;
 };
 
 class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {

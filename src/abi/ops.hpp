@@ -35,3 +35,14 @@ struct soma_ops final : soma::wall::Object {
   soma::Ops ops;                            // the host's have a HostOp each
   mutable std::atomic<bool> in_use{false};  // runs have been made with it
 };
+
+namespace soma::wall {
+
+// ops_in_use.
+inline Status check_open(const soma_ops& ops) {
+  if (!ops.in_use.load(std::memory_order_acquire)) return {};
+  return fail(Reason::ops_in_use,
+              "a run has been made with these ops, which can't change after that: make others");
+}
+
+}  // namespace soma::wall

@@ -1,12 +1,15 @@
-// soma_ops_*, soma_call_*: the code behind nodes.
+// soma_ops_*, soma_call_*: the code behind nodes, and whether they may start programs.
 #include "abi/ops.hpp"
 
 #include "abi/blob.hpp"
 #include "abi/guard.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
+#include "base/text.hpp"
 #include "plan/label.hpp"
 #include "run/builtins.hpp"
+#include "run/exec.hpp"
+#include "value/describe.hpp"
 #include "value/value_json.hpp"
 
 using namespace soma;
@@ -27,6 +30,25 @@ Status call_host(void* user, NodeCall& node) {
 }
 
 void drop_host(void* user) { delete static_cast<HostOp*>(user); }
+
+Result<std::vector<std::string>> environment_of(const Value& variables) {
+  const auto refusal = [](std::string_view got) {
+    return fail(Reason::value_kind,
+                "environment is a map of texts by the names of variables, got {}", got);
+  };
+  std::vector<std::string> environment;
+  if (variables.is_null()) return environment;
+  if (!variables.is(ValueKind::Map)) return refusal(describe(variables));
+  for (const Member& variable : variables.map()) {
+    const bool is_name = !variable.key.empty() && variable.key.find('=') == std::string::npos;
+    if (!is_name) return refusal("the name " + quoted(variable.key));
+    if (!variable.value.is(ValueKind::Text)) {
+      return refusal(text("as {} {}", quoted(variable.key), describe(variable.value)));
+    }
+    environment.push_back(variable.key + "=" + variable.value.text());
+  }
+  return environment;
+}
 
 std::string facts(const NodeCall& call) {
   const PlanNode& node = call.node();
@@ -62,10 +84,7 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
       return fail(Reason::argument_range,
                   "thread is SOMA_THREAD_CALLER (1) or SOMA_THREAD_ANY (2), got {}", thread);
     }
-    if (ops->in_use.load(std::memory_order_acquire)) {
-      return fail(Reason::ops_in_use,
-                  "a run has been made with these ops, which can't change after that: make others");
-    }
+    SOMA_TRY(check_open(*ops));
     auto host = std::make_unique<HostOp>(HostOp{ops->runtime, function, std::move(data)});
     NodeOp op;
     op.name = text;
@@ -78,6 +97,19 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
     SOMA_TRY(ops->ops.add(std::move(op)));
     static_cast<void>(host.release());  // from here on the ops drop it
     return {};
+  });
+}
+
+soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const char* folder,
+                                   size_t folder_length, soma_error** error) noexcept {
+  return perform(ops, error, [&]() -> Status {
+    ExecOptions options;
+    SOMA_ASSIGN(const Value variables, value_argument(ops->runtime, environment));
+    SOMA_ASSIGN(options.environment, environment_of(variables));
+    SOMA_ASSIGN(const std::string_view text, text_argument("folder", folder, folder_length));
+    options.folder = text;
+    SOMA_TRY(check_open(*ops));
+    return add_exec(ops->ops, std::move(options));
   });
 }
 

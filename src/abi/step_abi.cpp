@@ -69,12 +69,6 @@ void perform_host(void* user, Effect& effect) {
   handler.function(handler.user.get(), handle.get());
 }
 
-Status check_open(const soma_ops& ops) {
-  if (!ops.in_use.load(std::memory_order_acquire)) return {};
-  return fail(Reason::ops_in_use,
-              "a run has been made with these ops, which can't change after that: make others");
-}
-
 Result<InDoubt> in_doubt_argument(i32 number) {
   switch (number) {
     case SOMA_IN_DOUBT_FAIL: return InDoubt::Fail;

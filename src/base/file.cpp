@@ -14,26 +14,12 @@
 #include <cstring>
 #include <limits>
 
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
 
 namespace soma {
 
 namespace {
-
-// Closes the descriptor at the end of the scope: neither kind of access needs it afterwards.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Error system_failure(Reason reason, std::string_view what, const std::string& path, int code) {
   return fail(reason, "{} {} failed: {} (errno {})", what, quoted(path, 4096), system_text(code),
@@ -118,6 +104,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, LoadMode mode) {
                 quoted(path, 4096));
   }
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  // Neither kind of access needs it after this.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.fd() < 0) return open_failure(path, errno);
   SOMA_ASSIGN(const size_t size, regular_size(file.fd(), path));

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/document.hpp"
+#include "cli/processes.hpp"
 #include "cli/progress.hpp"
 #include "cli/trace.hpp"
 #include "cli/verbs.hpp"
@@ -33,6 +34,7 @@ Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
   if (!verb.remote.empty()) set(options, "remote", verb.remote);
   Ops ops;
   check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
+  allow_processes(runtime, ops, verb.file);
   Run run;
   check_in(verb.file, [&](soma_error** error) {
     return soma_run_create(plan, ops, options, run.out(), error);

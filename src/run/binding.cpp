@@ -5,6 +5,7 @@
 
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/exec.hpp"
 #include "run/node_call.hpp"
 #include "run/recording.hpp"
 #include "run/run_state.hpp"
@@ -75,7 +76,10 @@ Error unbound_error(const Plan& plan, const Ops& ops, const UnboundOps& unbound)
   for (const auto& [op, who] : unbound) {
     if (each.size() == listed_max) break;
     const std::string versions = ops.versions(op.first);
-    const std::string there = versions.empty() ? "" : text("; there is version {}", versions);
+    const std::string there = !versions.empty() ? text("; there is version {}", versions)
+                              : op.first == exec_name
+                                  ? "; it starts processes, which the host has to allow"
+                                  : "";
     const std::string more = who.nodes == 1 ? "" : text(" and {} more", who.nodes - 1);
     const std::string line =
         text("{} version {} (node {}{}{})", quoted(op.first), op.second,

@@ -9,6 +9,7 @@
 #include "base/problems.hpp"
 #include "base/text.hpp"
 #include "plan/label.hpp"
+#include "run/exec.hpp"
 #include "run/node_call.hpp"
 #include "value/describe.hpp"
 #include "value/template.hpp"
@@ -26,6 +27,14 @@ constexpr SettingRule test_settings[] = {{"predicate", SettingType::Predicate, t
 constexpr SettingRule format_settings[] = {{"template", SettingType::Template, true}};
 constexpr SettingRule sleep_settings[] = {{"ms", SettingType::Natural, true}};
 constexpr SettingRule fail_settings[] = {{"message", SettingType::Text, true}};
+constexpr SettingRule exec_settings[] = {
+    {"argv", SettingType::TextList, true, {}, 1},
+    {"env", SettingType::TextMap},
+    {"dir", SettingType::Text},
+    {"timeout_ms", SettingType::Natural, false, {}, 1},
+    {"parse", SettingType::Text, false, "text|json"},
+    {"in_doubt", SettingType::Text, false, "fail|retry|ask"},
+};
 
 constexpr OpRule rules[] = {
     {"std.identity"},
@@ -38,21 +47,13 @@ constexpr OpRule rules[] = {
     {"std.format", false, format_settings},
     {"std.sleep", false, sleep_settings},
     {"std.fail", false, fail_settings},
+    {exec_name, true, exec_settings},  // its code is in exec.cpp, and bound if the host allows it
 };
 
 // What one of these ops keeps of a node's settings.
 template <typename T>
 void forget(void* kept) {
   const std::unique_ptr<T> owned(static_cast<T*>(kept));
-}
-
-Status check_settings(const PlanNode& node) {
-  const OpRule* rule = std::ranges::find(rules, node.op_name(), &OpRule::op);
-  Problems problems;
-  for (const std::string& broken : broken_settings(*rule, node.config())) {
-    problems.add(fail(Reason::graph_config, "{}", broken));
-  }
-  return std::move(problems).status();
 }
 
 Result<Value> make_value(const Value& setting) { return setting; }
@@ -64,13 +65,13 @@ Result<Template> make_template(const Value& setting) { return Template::parse(se
 
 // Keeps what `make` makes of the op's one setting; ops without settings keep nothing.
 Result<void*> bind_nothing(void*, const PlanNode& node) {
-  SOMA_TRY(check_settings(node));
+  SOMA_TRY(check_builtin_settings(node));
   return static_cast<void*>(nullptr);
 }
 
 template <typename T, Result<T> (*make)(const Value& setting)>
 Result<void*> bind_setting(void*, const PlanNode& node) {
-  SOMA_TRY(check_settings(node));
+  SOMA_TRY(check_builtin_settings(node));
   SOMA_ASSIGN(T made, make(node.config().map()[0].value));
   return static_cast<void*>(std::make_unique<T>(std::move(made)).release());
 }
@@ -239,6 +240,15 @@ NodeOp with_setting(std::string_view name, Forward forward) {
 }  // namespace
 
 std::span<const OpRule> builtin_rules() { return rules; }
+
+Status check_builtin_settings(const PlanNode& node) {
+  const OpRule* rule = std::ranges::find(rules, node.op_name(), &OpRule::op);
+  Problems problems;
+  for (const std::string& broken : broken_settings(*rule, node.config())) {
+    problems.add(fail(Reason::graph_config, "{}", broken));
+  }
+  return std::move(problems).status();
+}
 
 Status add_builtins(Ops& ops) {
   SOMA_TRY(ops.add(plain("std.identity", identity)));

@@ -7,8 +7,10 @@
 
 namespace soma {
 
-// Which settings they take; for the compiler.
+// Which settings they take, and std.exec (exec.hpp); for the compiler.
 std::span<const OpRule> builtin_rules();
+// graph_config: all that the rule of the node's op does not take. Of a built-in op.
+Status check_builtin_settings(const PlanNode& node);
 // ops_duplicate, if one of the names is taken.
 Status add_builtins(Ops& ops);
 

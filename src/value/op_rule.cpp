@@ -28,14 +28,17 @@ bool is_choice(std::string_view choices, std::string_view chosen) {
   }
 }
 
-std::string_view expected_by(const SettingRule& rule) {
+std::string expected_by(const SettingRule& rule) {
   switch (rule.type) {
     case SettingType::Any: return "a value";
     case SettingType::Text: return "a text";
     case SettingType::Number: return "a number";
-    case SettingType::Natural: return "a whole number that is not negative";
+    case SettingType::Natural:
+      if (rule.least > 0) return text("a whole number that is at least {}", rule.least);
+      return "a whole number that is not negative";
     case SettingType::Bool: return "a bool";
-    case SettingType::TextList: return "a list of texts";
+    case SettingType::TextList:
+      return rule.least > 0 ? text("a list of texts, at least {}", rule.least) : "a list of texts";
     case SettingType::TextMap: return "a map of texts";
     case SettingType::Predicate: return "a condition as a text";
     case SettingType::Path: return "a path as a text";
@@ -48,9 +51,11 @@ bool is_of_kind(const SettingRule& rule, const Value& value) {
   switch (rule.type) {
     case SettingType::Any: return true;
     case SettingType::Number: return value.is(ValueKind::Integer) || value.is(ValueKind::Number);
-    case SettingType::Natural: return value.is(ValueKind::Integer) && value.integer() >= 0;
+    case SettingType::Natural:
+      return value.is(ValueKind::Integer) && value.integer() >= i64{rule.least};
     case SettingType::Bool: return value.is(ValueKind::Bool);
-    case SettingType::TextList: return value.is(ValueKind::List) && all_texts(value);
+    case SettingType::TextList:
+      return value.is(ValueKind::List) && value.list().size() >= rule.least && all_texts(value);
     case SettingType::TextMap: return value.is(ValueKind::Map) && all_texts(value);
     case SettingType::Text:
     case SettingType::Predicate:

@@ -20,6 +20,7 @@ struct SettingRule {
   SettingType type = SettingType::Any;
   bool required = false;
   std::string_view choices = {};  // of a Text: "fail|retry|ask"; empty: any
+  u32 least = 0;                  // a Natural, or how many texts of a TextList
 };
 
 struct OpRule {

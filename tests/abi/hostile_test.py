@@ -168,8 +168,10 @@ class World:
         self.apart = {("soma_value_int", "value"): number, ("soma_value_double", "value"): number,
                       ("soma_graph_then", "second"): other, ("soma_graph_beside", "second"): other,
                       ("soma_run_set_journal", "run"): self.make_run(),
-                      ("soma_run_answer", "run"): self.make_run()}
-        for function in ("add", "add_step", "add_handler"):
+                      ("soma_run_answer", "run"): self.make_run(),
+                      ("soma_ops_allow_processes", "environment"):
+                          soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
+        for function in ("add", "add_step", "add_handler", "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
         handles["soma_journal"] = soma.call("journal_create", runtime)
         for function in ("node", "function", "subgraph", "edge"):

@@ -195,6 +195,18 @@ void test_diamond(const soma::runtime& runtime) {
   CHECK(reason_of([&] { (void)(diamond | diamond); }) == "graph.duplicate_id");
 }
 
+void test_processes(const soma::runtime& runtime) {
+  const soma::plan plan(graph::parse(
+      runtime, R"({"soma":"graph","version":1,"nodes":[{"id":"a","kind":"step","op":"std.exec",)"
+               R"("config":{"argv":["sh","-c","pwd; echo $A"]}}],"edges":[]})"));
+  soma::ops ops;
+  CHECK(reason_of([&] { soma::run refused(plan, ops); }) == "run.unbound_op");
+  ops.allow_processes({{"A", "b"}, {"PATH", "/usr/bin:/bin"}}, "/");
+  CHECK(soma::run(plan, ops).execute().text() == "/\nb");
+  ops.allow_processes({{"A=B", "c"}});
+  CHECK(reason_of([&] { soma::run refused(plan, ops); }) == "value.kind");
+}
+
 void test_loop(const soma::runtime& runtime) {
   const graph body = node(runtime, "more", "std.add", "{\"value\":1}") >>
                      graph::function(runtime, "judge");
@@ -383,6 +395,7 @@ void test_lives(const soma::runtime& runtime) {
 void test_graphs(const soma::runtime& runtime) {
   test_values(runtime);
   test_diamond(runtime);
+  test_processes(runtime);
   test_loop(runtime);
   test_branch(runtime);
   test_handoff_and_subgraph(runtime);

@@ -26,7 +26,7 @@ from ._graph import Graph, subgraph
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
 from ._node import Function, Node, Piece, branch, handoff, loop, node
-from ._run import Call, Plan, Run
+from ._run import Call, Plan, Processes, Run
 from ._step import Ask, Child, Effect, HandOver, Handler, Journal, Suspend, first, handler, step
 from ._tensor import Tensor
 
@@ -35,7 +35,7 @@ __all__ = [
     "Aborted", "AlreadyExists", "Ask", "Call", "Cancelled", "Child", "DataLoss",
     "DeadlineExceeded", "Effect", "FailedPrecondition", "FileNotFound", "Function", "Generation",
     "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
-    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan",
+    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "Processes",
     "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError", "Suspend",
     "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
     "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import inspect
 import json
+import os
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
 from . import _api
 from ._errors import Aborted, FailedPrecondition, SomaError
@@ -209,6 +210,31 @@ _node_fn = _api.soma_node_fn(_on_node)
 _event_fn = _api.soma_event_fn(_on_event)
 
 
+@dataclass(frozen=True)
+class Processes:
+    """Leave for the op "std.exec" to start programs: with these variables of the environment, by
+    default those of this process, and in this folder, by default this process's. They end with
+    their run, which takes up to 2 seconds for those that don't at once."""
+
+    environment: Mapping[str, str] | None = None
+    folder: str | os.PathLike[str] = ""
+
+    def _allow(self, runtime: Runtime, ops: ctypes.c_void_p) -> None:
+        variables = self.environment
+        if variables is None:  # those that no text holds stay here
+            variables = {name: text for name, text in os.environ.items() if _is_text(name + text)}
+        call(lib.soma_ops_allow_processes, ops, to_value(runtime, dict(variables))._raw,
+             *utf8(os.fspath(self.folder)))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
 class _Ops(Handle):
     _release = "soma_ops_release"
 
@@ -217,6 +243,8 @@ class _Ops(Handle):
         for each in (run._ops, run._handlers):
             for index, op in enumerate(each):
                 op.register(self._raw, keep((index, weakref.ref(run))))
+        if run._processes is not None:
+            run._processes._allow(runtime, self._raw)
 
 
 class Plan(Handle):
@@ -285,10 +313,11 @@ class Plan(Handle):
     def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
             remote: str | None = None, timeout_s: float | None = None,
             handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
-            run_id: str | None = None) -> Any:
+            run_id: str | None = None, processes: Processes | None = None) -> Any:
         """Runs it once: see Run."""
-        return Run(self, observer=observer, remote=remote, handlers=handlers, ops=ops,
-                   journal=journal, run_id=run_id).execute(input, timeout_s=timeout_s)
+        made = Run(self, observer=observer, remote=remote, handlers=handlers, ops=ops,
+                   journal=journal, run_id=run_id, processes=processes)
+        return made.execute(input, timeout_s=timeout_s)
 
 
 class Run(Handle):
@@ -298,15 +327,18 @@ class Run(Handle):
     thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
     target here. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
     functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`, an
-    execution goes on where the last one under that id broke off.
+    execution goes on where the last one under that id broke off. `processes` (soma.Processes) lets
+    the plan start programs.
     """
 
     _release = "soma_run_release"
 
     def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
                  remote: str | None = None, handlers: Iterable[Any] = (), ops: Iterable[Any] = (),
-                 journal: Any = None, run_id: str | None = None) -> None:
+                 journal: Any = None, run_id: str | None = None,
+                 processes: Processes | None = None) -> None:
         self.plan = plan
+        self._processes = processes
         self._ops = (*plan._ops, *(each.op for each in ops))
         self._handlers = tuple(handlers)
         self._observer = observer

@@ -51,6 +51,19 @@ TEST_CASE("all that a rule does not take") {
   CHECK(all[9].starts_with("config: 'shell' is no setting of std.exec, which takes argv, env,"));
 }
 
+TEST_CASE("not enough") {
+  constexpr SettingRule enough[] = {{"argv", SettingType::TextList, true, {}, 1},
+                                    {"timeout_ms", SettingType::Natural, false, {}, 1}};
+  const OpRule bounded = {"std.exec", true, enough};
+  const Json few = Json::parse(R"({"argv":[],"timeout_ms":0})").value();
+  CHECK(broken_settings(bounded, value_of(few.root())) ==
+        std::vector<std::string>{
+            "config.argv: expected a list of texts, at least 1, got a list of 0",
+            "config.timeout_ms: expected a whole number that is at least 1, got the integer 0"});
+  const Json right = Json::parse(R"({"argv":["ls"],"timeout_ms":1})").value();
+  CHECK(broken_settings(bounded, value_of(right.root())).empty());
+}
+
 TEST_CASE("no settings at all") {
   CHECK(broken("null") ==
         std::vector<std::string>{"config.argv is missing: std.exec takes a list of texts"});
