@@ -16,7 +16,7 @@ REALNAME := libsoma.so.$(ABI).$(lastword $(subst ., ,$(VERSION)))
 
 # ---- What is built: the folders read as the architecture, the files within them are found
 
-FOLDERS ?= base value graph plan compiler journal run \
+FOLDERS ?= base value graph plan compiler journal cache run \
   circuit circuit/fusion circuit/storage circuit/program circuit/program/emit \
   backend backend/cpu backend/cpu/launch \
   backend/cpu/kernels backend/cpu/kernels/scalar backend/cpu/kernels/lanes \
