@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/cached.hpp"
 #include "run/strand.hpp"
 
 namespace soma {
@@ -21,6 +22,7 @@ struct Run::State {
   enum class Phase : u8 { Idle, Started, Walking, Ended };
 
   RunState run;
+  std::unique_ptr<Cached> cached;   // none: nothing to be cached
   Strand strand;
   Phase phase = Phase::Idle;
   std::optional<Error> error;
@@ -68,6 +70,9 @@ Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
   SOMA_TRY(run.values.check_keys());
   SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, run.values));
   run.binding.emplace(std::move(binding));
+  if (options.cache && plan.mode == PlanMode::Inference) {
+    made->state_->cached = Cached::of(run, *options.cache);
+  }
   SOMA_TRY(run.crew.prepare());
   return made;
 }
@@ -87,6 +92,7 @@ Status Run::start(Value input, const Cancel* cancel) {
   }
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
+  if (state.cached) state.cached->begin(state.run.values.feed(Course::whole));
   state.run.done.store(0, std::memory_order_relaxed);
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
   state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
@@ -149,9 +155,12 @@ Result<Value> Run::finish() {
   std::optional<Error> error = std::exchange(state.error, std::nullopt);
   // Also when there is no memory for the result.
   struct LetGo {
-    Values& values;
-    ~LetGo() { values.clear(); }
-  } let_go{state.run.values};
+    State& state;
+    ~LetGo() {
+      state.run.values.clear();
+      if (state.cached) state.cached->end();
+    }
+  } let_go{state};
   if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
   if (error) return *std::move(error);
   return state.run.values.result();

@@ -16,6 +16,8 @@
 
 namespace soma {
 
+class Cache;
+
 enum class LaunchMode : u8 {
   Adaptive,  // branches are shared if that pays, or if they may wait for each other
   Always,    // each branch of a wave has a thread of its own at once, as far as the bound goes
@@ -27,6 +29,7 @@ struct RunOptions {
   Pool* pool = nullptr;         // outlives the run; none: the caller is alone
   i32 threads = 0;              // at most, the caller included; 0: the pool's bound
   LaunchMode launch = LaunchMode::Adaptive;
+  Cache* cache = nullptr;       // outlives the run; only plans of mode inference use it
 };
 
 class Run {
@@ -39,8 +42,8 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
-  // Begins; nothing is called yet. `cancel` may be null, and outlives the run's end. busy, if the
-  // last run has not ended.
+  // Begins; nothing is called yet, but the cache is looked through. `cancel` may be null, and
+  // outlives the run's end. busy, if the last run has not ended.
   Status start(Value input, const Cancel* cancel);
   // Goes on for about so long, and for one node at least, on this thread alone, but for branches
   // that may wait for each other. True: the run has ended. Once driven so, a run does not change to
