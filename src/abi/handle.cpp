@@ -26,6 +26,7 @@ std::string_view tag_name(Tag tag) {
     case Tag::Ops: return "ops";
     case Tag::Call: return "call";
     case Tag::Run: return "run";
+    case Tag::Cache: return "cache";
     case Tag::HostAllocator: return "allocator";
     case Tag::HostLog: return "log";
     case Tag::HostPool: return "pool";

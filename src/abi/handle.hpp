@@ -34,6 +34,7 @@ enum class Tag : u32 {
   Ops,
   Call,
   Run,
+  Cache,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
   HostPool,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "abi/cache.hpp"
 #include "abi/cancel.hpp"
 #include "abi/guard.hpp"
 #include "abi/ops.hpp"
@@ -21,6 +22,7 @@ struct soma_run final : soma::wall::Object {
 
   const Ref<soma_plan> plan;
   const Ref<soma_ops> ops;
+  Ref<soma_cache> cache;            // or none
   const Ref<soma_value> null;       // so that who runs for effects only allocates nothing
   soma_event_fn observe = nullptr;
   UserData observer;
@@ -42,6 +44,7 @@ std::string event_line(const soma_run& run, const Event& event) {
     json.field("pass", event.pass).field("ended", ended[static_cast<size_t>(event.ended)]);
   }
   if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
+  if (!event.key.empty()) json.field("key", event.key);
   json.field("thread", event.thread).field("done", event.done).field("total", event.total);
   if (event.error) {
     json.field("code", event.error->id()).field("message", event.error->message());
@@ -138,6 +141,18 @@ soma_code soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user
     SOMA_TRY(run->run->observe(observe ? Observer{tell, run} : Observer{}));
     run->observe = observe;
     run->observer = std::move(data);
+    return {};
+  });
+}
+
+soma_code soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) noexcept {
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    if (cache) SOMA_TRY(check_within(run->runtime, cache));
+    Ref<soma_cache> kept = cache ? Ref<soma_cache>::share(cache) : Ref<soma_cache>();
+    SOMA_TRY(run->run->use_cache(cache ? cache->cache.get() : nullptr));
+    run->cache = std::move(kept);
     return {};
   });
 }

@@ -1,11 +1,11 @@
 // Writes and reads the files of a cache.
 //
 // A file may be cut off, changed, another's, or made by somebody who means ill, and none of that
-// may come out as a value. So every byte is covered by one of two digests: the head's by the one at its
-// end, the frame's by one in the head. A head alone can be believed, then, which is enough to list
-// a cache. The key stands in the head: a file under another's name is found out. What digests can't
-// tell is that their maker meant well, so decompressing and decoding take memory only for what is
-// really there.
+// may come out as a value. So every byte is covered by one of two digests: the head's by the one at
+// its end, the frame's by one in the head. A head alone can be believed, then, which is enough to
+// list a cache. The key stands in the head: a file under another's name is found out. What digests
+// can't tell is that their maker meant well, so decompressing and decoding take memory only for
+// what is really there.
 //
 // The value's own digest comes with it, so that who reads a value on need not compute it again.
 #include "cache/blob.hpp"

@@ -41,6 +41,7 @@ class Cache {
 
   Result<CacheUse> memory_use() { return memory_.use(); }
   bool has_disk() const { return disk_ != nullptr; }
+  std::string_view path() const { return disk_ ? disk_->path() : std::string_view(); }
   // The tier that lasts: the disk's if there is one.
   CacheStore& store() { return disk_ ? static_cast<CacheStore&>(*disk_) : memory_; }
   // Both tiers.

@@ -108,11 +108,16 @@ Status DiskStore::set_pinned(const CacheKey& key, bool is_pinned) {
                                                    : folder_.pin(*record->alias, is_pinned);
 }
 
-Result<CacheCheck> DiskStore::verify() {
+Result<CacheCheck> DiskStore::verify(const Cancel* cancel) {
   SOMA_ASSIGN(const CacheFolder::Listing listing, folder_.list());
   CacheCheck check;
   check.foreign = listing.foreign;
-  for (const CacheFolder::File& file : listing.files) {
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    if (cancel) {
+      cancel->report("verify", i, listing.files.size());
+      SOMA_TRY(cancel->check());
+    }
+    const CacheFolder::File& file = listing.files[i];
     bool has_problem = false;
     const std::optional<std::string> bytes =
         folder_.read(file.key, blob_bytes_max, false, &has_problem);

@@ -13,12 +13,14 @@ class DiskStore final : public CacheStore {
   // The folder is made if it is missing. cache_version, cache_store.
   static Result<std::unique_ptr<DiskStore>> open(const std::string& path, u64 bytes_max);
 
+  std::string_view path() const { return folder_.path(); }
+
   std::optional<CacheEntry> get(const CacheKey& key) override;
   Status put(const CacheKey& key, const CacheEntry& entry) override;
   Status pin(const CacheKey& key) override;
   Status unpin(const CacheKey& key) override;
   Result<CacheSwept> sweep(u64 bytes_max) override;
-  Result<CacheCheck> verify() override;
+  Result<CacheCheck> verify(const Cancel* cancel) override;
   Result<CacheUse> use() override;
   Status each(Visit visit, void* user) override;
 

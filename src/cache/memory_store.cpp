@@ -97,7 +97,7 @@ Result<CacheSwept> MemoryStore::sweep(u64 bytes_max) {
   return CacheSwept{removed.size(), before - bytes_, 0};
 }
 
-Result<CacheCheck> MemoryStore::verify() {
+Result<CacheCheck> MemoryStore::verify(const Cancel*) {
   const std::lock_guard lock(entries_);
   CacheCheck check;
   check.entries = order_.size();

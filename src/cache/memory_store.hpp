@@ -19,7 +19,7 @@ class MemoryStore final : public CacheStore {
   Status pin(const CacheKey& key) override;
   Status unpin(const CacheKey& key) override;
   Result<CacheSwept> sweep(u64 bytes_max) override;
-  Result<CacheCheck> verify() override;
+  Result<CacheCheck> verify(const Cancel* cancel) override;
   Result<CacheUse> use() override;
   Status each(Visit visit, void* user) override;
 

@@ -1,6 +1,7 @@
 // Where a cache's entries lie: the interface of its tiers.
 #pragma once
 
+#include "base/cancel.hpp"
 #include "cache/key.hpp"
 
 namespace soma {
@@ -57,8 +58,8 @@ class CacheStore {
   virtual Status unpin(const CacheKey& key) = 0;
   // Removes what was not used for longest until at most so many bytes are left, or only pins.
   virtual Result<CacheSwept> sweep(u64 bytes_max) = 0;
-  // Reads every entry.
-  virtual Result<CacheCheck> verify() = 0;
+  // Reads every entry. `cancel` may be null: cancelled, deadline.
+  virtual Result<CacheCheck> verify(const Cancel* cancel) = 0;
   virtual Result<CacheUse> use() = 0;
   using Visit = void (*)(void* user, const CacheRecord& record);
   virtual Status each(Visit visit, void* user) = 0;

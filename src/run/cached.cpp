@@ -50,7 +50,7 @@ std::optional<DigestBytes> digest_of(const Value& value) {
 }  // namespace
 
 std::unique_ptr<Cached> Cached::of(RunState& run, Cache& cache) {
-  std::vector<Cacheable> facts = find_cacheable(run.plan, run.course, run.values);
+  std::vector<Cacheable> facts = find_cacheable(run.plan, run.course, run.values, *run.binding);
   if (facts.empty()) return nullptr;
   return std::unique_ptr<Cached>(new Cached(run, cache, std::move(facts)));
 }
@@ -64,6 +64,10 @@ Cached::Cached(RunState& run, Cache& cache, std::vector<Cacheable> facts)
     node.code = run.binding->replace(node.facts.node, {forward, &node});
     at_[node.facts.node] = i;
   }
+}
+
+Cached::~Cached() {
+  for (const Node& node : nodes_) run_.binding->replace(node.facts.node, node.code);
 }
 
 void Cached::begin(const Value& input) {
@@ -170,16 +174,20 @@ bool Cached::reads_unnamed(const Node& node) const {
   return false;
 }
 
+// What was computed counts, whether there is memory to keep it or not.
 void Cached::keep(Node& node, NodeCall& call, const CacheKey& key, i64 took_ns) {
   const Value& value = call.output();
   node.digest = digest_of(value);
   if (!node.digest) return;
-  CacheEntry entry;
-  entry.value = value;
-  entry.digest = node.digest;
-  entry.took_ns = took_ns;
-  entry.op = call.node().op_name();
-  if (put(call, key, entry)) keep_recipe(node, call, key);
+  try {
+    CacheEntry entry;
+    entry.value = value;
+    entry.digest = node.digest;
+    entry.took_ns = took_ns;
+    entry.op = call.node().op_name();
+    if (put(call, key, entry)) keep_recipe(node, call, key);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void Cached::keep_recipe(const Node& node, NodeCall& call, const CacheKey& key) {

@@ -14,6 +14,7 @@ class Cached {
   static std::unique_ptr<Cached> of(RunState& run, Cache& cache);
   Cached(const Cached&) = delete;
   Cached& operator=(const Cached&) = delete;
+  ~Cached();                        // gives the nodes their code back
 
   // Before an execution: looks up what can be found before anything runs, and so who is skipped.
   void begin(const Value& input);

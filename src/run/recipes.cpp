@@ -1,8 +1,9 @@
 // Finds out what of a plan can come from a cache, and what can be skipped if it does.
 //
 // A node is kept if it says that it is cacheable and deterministic, and runs code that a run may
-// call again or not: no step, whose effects are the journal's, and no loop, which has no code. That
-// holds in bodies and arms as well, where it is found by its content.
+// call again or not: no step, whose effects are the journal's, no loop, which has no code, and
+// nothing that waits for another branch, as one of that branch may wait for it. That holds in
+// bodies and arms as well, where it is found by its content.
 //
 // A node has a recipe if its value is a function of the run's input that is known before the run:
 // it is deterministic, and reads the run's input or nodes with recipes only. What lies in a body or
@@ -22,8 +23,9 @@ namespace {
 
 class Finder {
  public:
-  Finder(const Plan& plan, const Course& course, const Values& values)
-      : plan_(plan), course_(course), values_(values), found_(plan.nodes.size()) {
+  Finder(const Plan& plan, const Course& course, const Values& values, const Binding& binding)
+      : plan_(plan), course_(course), values_(values), binding_(binding),
+        found_(plan.nodes.size()) {
     for (u32 at = 0; at < found_.size(); ++at) name(at);
     for (u32 at = static_cast<u32>(found_.size()); at-- > 0;) select(at);
     for (const u32 leaf : plan.leaves) found_[leaf].is_needed = true;
@@ -44,7 +46,8 @@ class Finder {
   void name(u32 at) {
     const PlanNode& node = plan_.nodes[at];
     Found& found = found_[at];
-    if (!node.deterministic || node.kind == NodeKind::Step || node.kind == NodeKind::Loop) return;
+    const bool has_code = node.kind != NodeKind::Step && node.kind != NodeKind::Loop;
+    if (!node.deterministic || !has_code || binding_.waits(at)) return;
     const std::optional<DigestBytes> digest = node_digest(node);
     if (!digest) return;
     found.node = at;
@@ -85,16 +88,17 @@ class Finder {
   const Plan& plan_;
   const Course& course_;
   const Values& values_;
+  const Binding& binding_;
   std::vector<Found> found_;
 };
 
 }  // namespace
 
 std::vector<Cacheable> find_cacheable(const Plan& plan, const Course& course,
-                                      const Values& values) {
+                                      const Values& values, const Binding& binding) {
   bool has_any = false;
   for (const PlanNode& node : plan.nodes) has_any = has_any || node.cacheable;
-  return has_any ? Finder(plan, course, values).take() : std::vector<Cacheable>();
+  return has_any ? Finder(plan, course, values, binding).take() : std::vector<Cacheable>();
 }
 
 }  // namespace soma

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cache/key.hpp"
-#include "run/values.hpp"
+#include "run/binding.hpp"
 
 namespace soma {
 
@@ -16,6 +16,6 @@ struct Cacheable {
 
 // In the order of the plan. All that a node with a recipe reads is among them.
 std::vector<Cacheable> find_cacheable(const Plan& plan, const Course& course,
-                                      const Values& values);
+                                      const Values& values, const Binding& binding);
 
 }  // namespace soma

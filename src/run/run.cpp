@@ -70,9 +70,7 @@ Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
   SOMA_TRY(run.values.check_keys());
   SOMA_ASSIGN(Binding binding, Binding::of(plan, ops, run.values));
   run.binding.emplace(std::move(binding));
-  if (options.cache && plan.mode == PlanMode::Inference) {
-    made->state_->cached = Cached::of(run, *options.cache);
-  }
+  SOMA_TRY(made->use_cache(options.cache));
   SOMA_TRY(run.crew.prepare());
   return made;
 }
@@ -82,6 +80,18 @@ Status Run::observe(Observer observer) {
     return fail(Reason::busy, "the run has begun already: finish it before others watch it");
   }
   state_->run.observer = observer;
+  return {};
+}
+
+Status Run::use_cache(Cache* cache) {
+  State& state = *state_;
+  if (state.phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before it gets another cache");
+  }
+  state.cached.reset();
+  if (cache && state.run.plan.mode == PlanMode::Inference) {
+    state.cached = Cached::of(state.run, *cache);
+  }
   return {};
 }
 

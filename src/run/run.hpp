@@ -29,7 +29,7 @@ struct RunOptions {
   Pool* pool = nullptr;         // outlives the run; none: the caller is alone
   i32 threads = 0;              // at most, the caller included; 0: the pool's bound
   LaunchMode launch = LaunchMode::Adaptive;
-  Cache* cache = nullptr;       // outlives the run; only plans of mode inference use it
+  Cache* cache = nullptr;       // as for use_cache
 };
 
 class Run {
@@ -42,6 +42,9 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
+  // From the next start on; nullptr: none. It outlives the run, or its replacement. Only plans of
+  // mode inference use it. busy, if the last run has not ended.
+  Status use_cache(Cache* cache);
   // Begins; nothing is called yet, but the cache is looked through. `cancel` may be null, and
   // outlives the run's end. busy, if the last run has not ended.
   Status start(Value input, const Cancel* cancel);

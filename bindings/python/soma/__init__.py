@@ -17,6 +17,7 @@ Pure Python over the C library by ctypes: no compiler, no dependencies. NumPy is
 installed and asked for. All objects release what they hold when they are collected.
 """
 
+from ._cache import Cache
 from ._errors import (
     Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound,
     Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
@@ -31,7 +32,7 @@ from ._tensor import Tensor
 
 __version__ = version()
 __all__ = [
-    "Aborted", "AlreadyExists", "Call", "Cancelled", "DataLoss", "DeadlineExceeded",
+    "Aborted", "AlreadyExists", "Cache", "Call", "Cancelled", "DataLoss", "DeadlineExceeded",
     "FailedPrecondition", "FileNotFound", "Function", "Generation", "Graph", "Incompatible",
     "Internal", "InvalidArgument", "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied",
     "Piece", "Plan", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",

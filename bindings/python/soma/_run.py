@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable
 
 from . import _api
+from ._cache import Cache
 from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 from ._model import Runtime
@@ -255,9 +256,11 @@ class Plan(Handle):
         return facts(lib.soma_plan_diff, self._raw, after._raw)
 
     def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-            remote: str | None = None, timeout_s: float | None = None) -> Any:
+            remote: str | None = None, cache: Cache | None = None,
+            timeout_s: float | None = None) -> Any:
         """Runs it once: see Run."""
-        return Run(self, observer=observer, remote=remote).execute(input, timeout_s=timeout_s)
+        run = Run(self, observer=observer, remote=remote, cache=cache)
+        return run.execute(input, timeout_s=timeout_s)
 
 
 class Run(Handle):
@@ -265,13 +268,14 @@ class Run(Handle):
 
     `observer` gets what happens as dicts ("event", "at_ns", "node", …), one at a time, on the
     thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
-    target here.
+    target here. `cache` has values of nodes that said `cacheable=True`, and gets those that it
+    lacks; it must be of the plan's runtime.
     """
 
     _release = "soma_run_release"
 
     def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-                 remote: str | None = None) -> None:
+                 remote: str | None = None, cache: Cache | None = None) -> None:
         self.plan = plan
         self._ops = plan._ops
         self._observer = observer
@@ -280,6 +284,8 @@ class Run(Handle):
         settings = Options("run", {"remote": remote})
         ops = _Ops(plan.runtime, self)
         super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
+        if cache is not None:
+            call(lib.soma_run_set_cache, self._raw, cache._raw)
         if observer is not None:
             call(lib.soma_run_set_observer, self._raw, _event_fn, keep(weakref.ref(self)), drop)
 

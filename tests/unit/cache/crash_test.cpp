@@ -59,7 +59,7 @@ TEST_CASE("two writers at a time, killed two hundred times, leave whole entries 
     ::close(ends[1]);
   }
   const std::unique_ptr<DiskStore> store = must(DiskStore::open(folder.path(), 2'000'000));
-  const CacheCheck check = must(store->verify());
+  const CacheCheck check = must(store->verify(nullptr));
   CHECK(check.damaged == 0);
   CHECK(check.foreign == 0);
   CHECK(check.entries > 5);

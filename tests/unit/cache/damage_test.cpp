@@ -115,7 +115,7 @@ TEST_CASE("verify counts what is sound, removes what is damaged, leaves alone wh
   write_file(newer, blob);
   write_file(sound.folder / (sound.key.hex().substr(0, 2) + "/notes.txt"), "mine");
   write_file(sound.folder / "notes.txt", "mine");
-  const CacheCheck check = must(sound.store->verify());
+  const CacheCheck check = must(sound.store->verify(nullptr));
   CHECK(check.entries == 3);
   CHECK(check.damaged == 1);
   CHECK(check.foreign == 2);
@@ -124,7 +124,7 @@ TEST_CASE("verify counts what is sound, removes what is damaged, leaves alone wh
   CHECK(std::filesystem::exists(newer));
   CHECK(must(sound.store->sweep(0)).entries == 4);
   CHECK(std::filesystem::exists(sound.folder / "notes.txt"));
-  CHECK(must(sound.store->verify()).entries == 0);
+  CHECK(must(sound.store->verify(nullptr)).entries == 0);
 }
 
 TEST_CASE("what a broken-off writer left is swept after an hour") {

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "unit/run/run_text.hpp"
+#include "unit/run/rendezvous.hpp"
 #include "value/value_binary.hpp"
 
 namespace soma {
@@ -78,9 +78,11 @@ std::string document(const std::vector<std::string>& nodes, const std::vector<st
 struct Chain {
   Tracing tracing;
   Cache cache{{}};
+  Pool* pool = nullptr;
   std::string run(std::string_view graph, std::string_view input = "1", bool has_cache = true) {
     RunOptions options;
     options.cache = has_cache ? &cache : nullptr;
+    options.pool = pool;
     return outcome(graph, tracing.ops(), input, options);
   }
   // The counts since the last call: "1 hit, 2 misses, 3 skipped".
@@ -242,6 +244,19 @@ TEST_CASE("two nodes that are the same but for their ids are one to the cache") 
   const std::string twins = document({node("x", same), node("y", same)}, {});
   chain.run(twins, "7");
   CHECK(chain.tracing.called() == "same");
+}
+
+TEST_CASE("a node that waits for another branch is run, as that one may wait for it") {
+  Chain chain;
+  const auto pool = pool_of(2);
+  chain.pool = pool.get();
+  const std::string waits = R"(,"cacheable":true,"waits":true)";
+  const std::string graph = document({node("x", waits), node("y", waits), node("z")},
+                                     {edge("x", "z"), edge("y", "z")});
+  chain.run(graph);
+  chain.run(graph);
+  CHECK(chain.tracing.called() == "x2 y2 z");
+  CHECK(chain.counts() == "1 hit, 1 missed, 0 skipped");
 }
 
 // ---- Opaque values
