@@ -100,7 +100,7 @@ Cache open_existing_cache(const Runtime& runtime, const std::string& folder) {
 
 void add_cache(CLI::App& app) {
   auto verb = std::make_shared<CacheVerb>();
-  CLI::App* sub = app.add_subcommand("cache", "What runs kept in a folder, and whether it is sound");
+  CLI::App* sub = app.add_subcommand("cache", "What runs kept in a folder");
   sub->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, void (*run)(const CacheVerb&)) {
     CLI::App* made = sub->add_subcommand(name, text);
