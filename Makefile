@@ -16,7 +16,7 @@ REALNAME := libsoma.so.$(ABI).$(lastword $(subst ., ,$(VERSION)))
 
 # ---- What is built: the folders read as the architecture, the files within them are found
 
-FOLDERS ?= base value graph plan compiler journal process run \
+FOLDERS ?= base value graph plan compiler journal process cache run \
   circuit circuit/fusion circuit/storage circuit/program circuit/program/emit \
   backend backend/cpu backend/cpu/launch \
   backend/cpu/kernels backend/cpu/kernels/scalar backend/cpu/kernels/lanes \
@@ -315,7 +315,7 @@ test-stages: $(TINY)/made
 LEFT_OUT_asan := model
 LEFT_OUT_tsan := model,own new
 UNITS_asan := $(UNITS)
-UNITS_tsan := base value journal process run backend session
+UNITS_tsan := base value journal process cache run backend session
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) \
     $(UNITS_$(1):%=$(BUILD)/$(1)/tests/%_test) $(2)' \
   $(foreach unit,$(UNITS_$(1)), \
@@ -375,6 +375,14 @@ $(OUT)/bench/graphs_%: tests/bench/graphs_%.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/fl
 PEER_FLAGS_omp := -fopenmp
 PEER_LIBRARIES_tbb := -ltbb
 PEER_FLAGS_taskflow = -isystem $(TASKFLOW)
+
+# What a cache costs a node, looked up, found and written.
+$(OUT)/bench/cache_core: tests/bench/cache_core.cpp $(OUT)/objects.a
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(BENCH_CXX) $(LINK) $(OWN_NEW) $< -o $@ $(OUT)/objects.a $(ARCHIVES)
+.PHONY: bench-cache
+bench-cache: $(OUT)/bench/cache_core
+	@$<
 
 # GRAPHS="--rounds 3" are options of the driver (tests/bench/graphs.py), which has all of it built.
 .PHONY: graph-bench bench-graphs
@@ -441,6 +449,7 @@ help:
 	@echo 'make check      sanitizers, ABI, installed prefix, tidy, clang-tidy, fuzz smoke'
 	@echo 'make bench      figures of the tool, beside those of a peer with PEER="..."'
 	@echo 'make bench-graphs   runs of graphs beside peers; TASKFLOW=DIR GRAPHS="--rounds 4"'
+	@echo 'make bench-cache    what a cache costs a node: in memory, on disk, found or not'
 	@echo 'make tidy       the rules of src/STYLE.md and all of clang-tidy'
 	@echo 'make fuzz       every fuzz target; FUZZ_SECONDS=$(FUZZ_SECONDS) over all of them'
 	@echo 'make deps       Debian packages (.ci/packages), cJSON (CJSON_DIR= names a source), Python packages'

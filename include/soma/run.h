@@ -7,6 +7,7 @@
 #define SOMA_RUN_H
 
 #include "soma/base.h"
+#include "soma/cache.h"
 #include "soma/cancel.h"
 #include "soma/ops.h"
 #include "soma/options.h"
@@ -50,12 +51,14 @@ soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** e
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
  * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",
- * "effect_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", "run_suspended", or
- * "lost" and nothing else, if there was no memory to say what happened), "at_ns" (monotonic), and
- * as they apply "node", "path" ("refine[3]/judge": with the passes of loops around it), "pass",
- * "ended" ("no", "by_signal", "by_bound"), "arm" (in the plan's order), "effect", "turn", "thread",
- * "done", "total", "code", "message". Called where it happens, one call at a time; it must not call
- * libsoma but for retain and release. */
+ * "effect_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", "run_suspended";
+ * between a node's start and its end "cache_hit" and "cache_miss", with the "key" to pin it by,
+ * "node_skipped", "cache_failed" (its value could not be written); or "lost" and nothing else, if
+ * there was no memory to say what happened), "at_ns" (monotonic), and as they apply "node", "path"
+ * ("refine[3]/judge": with the passes of loops around it), "pass", "ended" ("no", "by_signal",
+ * "by_bound"), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done", "total",
+ * "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
+ * retain and release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.
@@ -63,6 +66,12 @@ typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t ev
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_destroy_fn destroy,
                       soma_error** error) SOMA_NOEXCEPT;
+
+/* What values come from and go to, from the next execution on; NULL: nothing, as at first. The run
+ * keeps the cache. Beginning an execution then looks through it, and so may read files.
+ * @since 1.0  @own none  @threads one  @blocks no  @null cache error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) SOMA_NOEXCEPT;
 
 /* One reference more.
  * @since 1.0  @own none  @threads any  @blocks no  @null run */

@@ -358,6 +358,29 @@ class ops {
   std::optional<processes> processes_;
 };
 
+// What nodes yielded, for later runs: in memory, or in a folder as well.
+class cache : public detail::handle<soma_cache, soma_cache_retain, soma_cache_release> {
+ public:
+  cache() = default;  // none
+  explicit cache(const runtime& owner, const options& settings = {})
+      : handle(made(soma_cache_create, owner.get(), settings.get())) {}
+  cache(const runtime& owner, std::string_view folder, const options& settings = {})
+      : handle(made(soma_cache_open, owner.get(), folder.data(), folder.size(), settings.get())) {}
+
+  // As JSON: what cache.h says.
+  std::string facts() const { return detail::text(soma_cache_facts, get()); }
+  std::string measured() const { return detail::text(soma_cache_measured, get()); }
+  std::string verify(const cancel& stop = {}) const {
+    return detail::text(soma_cache_verify, get(), stop.get());
+  }
+  std::string sweep(std::uint64_t bytes_max) const {
+    return detail::text(soma_cache_sweep, get(), bytes_max);
+  }
+  void pin(std::string_view key, bool is_pinned = true) const {
+    detail::call(soma_cache_pin, get(), key.data(), key.size(), is_pinned ? 1 : 0);
+  }
+};
+
 class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
  public:
   // Gets each event as a line of JSON.
@@ -391,6 +414,8 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     detail::call(soma_run_answer, get(), path.empty() ? nullptr : path.data(), path.size(),
                  content.get());
   }
+  // From the next execution on; without a handle, none.
+  void use(const cache& kept) { detail::call(soma_run_set_cache, get(), kept.get()); }
   // An empty function: nobody watches.
   void observe(observer function) {
     if (!function) {

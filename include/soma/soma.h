@@ -32,7 +32,7 @@
  *   session    a model made ready to run        sequence   tokens that run on a session
  *   value      what flows along edges           graph      work as nodes and edges
  *   plan       in which order nodes run         ops        the code behind them, by name
- *   run        a plan made ready to run
+ *   run        a plan made ready to run         cache      what nodes yielded, for later runs
  *
  * NAMES. Functions are soma_<noun>_<verb>. Inputs come first, then outputs, then the error.
  * `create`, `open`, `fork` and everything with an `out` handle give you a reference that you
@@ -116,6 +116,7 @@
 #include "soma/plan.h"
 #include "soma/ops.h"
 #include "soma/step.h"
+#include "soma/cache.h"
 #include "soma/run.h"
 #include "soma/journal.h"
 

@@ -29,6 +29,7 @@ std::string_view tag_name(Tag tag) {
     case Tag::Step: return "step";
     case Tag::Effect: return "effect";
     case Tag::Journal: return "journal";
+    case Tag::Cache: return "cache";
     case Tag::HostAllocator: return "allocator";
     case Tag::HostLog: return "log";
     case Tag::HostPool: return "pool";

@@ -37,6 +37,7 @@ enum class Tag : u32 {
   Step,
   Effect,
   Journal,
+  Cache,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
   HostPool,

@@ -36,7 +36,7 @@ constexpr std::pair<OptionKind, std::string_view> kinds[] = {
     {OptionKind::Runtime, "runtime"},   {OptionKind::Model, "model"},
     {OptionKind::Session, "session"},   {OptionKind::Generate, "generate"},
     {OptionKind::Plan, "plan"},         {OptionKind::Compile, "compile"},
-    {OptionKind::Run, "run"},
+    {OptionKind::Run, "run"},          {OptionKind::Cache, "cache"},
 };
 
 std::string_view type_name(OptionType type) {

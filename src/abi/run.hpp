@@ -1,6 +1,7 @@
 // The run object.
 #pragma once
 
+#include "abi/cache.hpp"
 #include "abi/journal.hpp"
 #include "abi/ops.hpp"
 #include "abi/plan.hpp"
@@ -15,6 +16,7 @@ struct soma_run final : soma::wall::Object {
 
   const soma::wall::Ref<soma_plan> plan;
   const soma::wall::Ref<soma_ops> ops;
+  soma::wall::Ref<soma_cache> cache;       // or none
   const soma::wall::Ref<soma_value> null;  // so that who runs for effects only allocates nothing
   soma_event_fn observe = nullptr;
   soma::wall::UserData observer;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "abi/cache.hpp"
 #include "abi/cancel.hpp"
 #include "abi/guard.hpp"
 #include "base/json_writer.hpp"
@@ -25,6 +26,7 @@ std::string event_line(const soma_run& run, const Event& event) {
   }
   if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
   if (!event.effect.empty()) json.field("effect", event.effect).field("turn", event.turn);
+  if (!event.key.empty()) json.field("key", event.key);
   json.field("thread", event.thread).field("done", event.done).field("total", event.total);
   if (event.error) {
     json.field("code", event.error->id()).field("message", event.error->message());
@@ -135,6 +137,18 @@ soma_code soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user
     SOMA_TRY(run->run->observe(observe ? Observer{tell, run} : Observer{}));
     run->observe = observe;
     run->observer = std::move(data);
+    return {};
+  });
+}
+
+soma_code soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) noexcept {
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    if (cache) SOMA_TRY(check_within(run->runtime, cache));
+    Ref<soma_cache> kept = cache ? Ref<soma_cache>::share(cache) : Ref<soma_cache>();
+    SOMA_TRY(run->run->use_cache(cache ? cache->cache.get() : nullptr));
+    run->cache = std::move(kept);
     return {};
   });
 }

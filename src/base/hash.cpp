@@ -25,8 +25,13 @@ State* state_in(u8* storage) {
 }
 
 std::string digits(std::span<const u8> digest) {
+  constexpr std::string_view hexadecimal = "0123456789abcdef";
   std::string out;
-  for (const u8 byte : digest) out += text("{:02x}", byte);
+  out.reserve(2 * digest.size());
+  for (const u8 byte : digest) {
+    out += hexadecimal[byte >> 4];
+    out += hexadecimal[byte & 15];
+  }
   return out;
 }
 
@@ -73,11 +78,14 @@ void ContentDigest::feed(std::string_view bytes) {
                                     bytes.size());
 }
 
-std::string ContentDigest::hex() {
-  u8 digest[content_digest_bytes];
-  crypto_generichash_blake2b_final(state_in(state_), digest, sizeof digest);
-  return digits(digest);
+DigestBytes ContentDigest::bytes() {
+  DigestBytes digest;
+  static_assert(sizeof digest == content_digest_bytes);
+  crypto_generichash_blake2b_final(state_in(state_), digest.data(), digest.size());
+  return digest;
 }
+
+std::string ContentDigest::hex() { return digits(bytes()); }
 
 std::string content_digest(std::string_view bytes) {
   ContentDigest digest;

@@ -1,6 +1,8 @@
 // Digests: what names a plan or a program by its content, the same in every process.
 #pragma once
 
+#include <array>
+
 #include "base/core.hpp"
 
 namespace soma {
@@ -21,12 +23,15 @@ class Digest {
   alignas(64) u8 state_[384];
 };
 
+using DigestBytes = std::array<u8, 32>;
+
 // BLAKE2b-256 of bytes that come piece by piece: content_digest of all of them.
 class ContentDigest {
  public:
   ContentDigest();
   void feed(std::string_view bytes);
-  std::string hex();  // 64 lowercase digits; nothing may follow
+  DigestBytes bytes();  // nothing may follow
+  std::string hex();    // the same, as 64 lowercase digits
 
  private:
   alignas(64) u8 state_[384];

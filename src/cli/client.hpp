@@ -50,6 +50,7 @@ using Value = Handle<soma_value, soma_value_release>;
 using Graph = Handle<soma_graph, soma_graph_release>;
 using Plan = Handle<soma_plan, soma_plan_release>;
 using Ops = Handle<soma_ops, soma_ops_release>;
+using Cache = Handle<soma_cache, soma_cache_release>;
 using Run = Handle<soma_run, soma_run_release>;
 using Journal = Handle<soma_journal, soma_journal_release>;
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/cache.hpp"
 #include "cli/document.hpp"
 #include "cli/engine.hpp"
 #include "cli/verbs.hpp"
@@ -15,7 +16,7 @@ namespace {
 struct ExplainVerb {
   EngineFlags engine;
   CompileFlags compile;              // of graphs; the mode is the same flag
-  std::string stage = "all", mode, rows, policy, why, measured;
+  std::string stage = "all", mode, rows, policy, why, measured, cache;
   bool json = false;
 };
 
@@ -61,9 +62,17 @@ void print_cost(const std::string& json) {
   }
 }
 
-// How long a plan takes, from what its nodes declare and what a file says of them.
-void explain_cost(const ExplainVerb& verb, const Plan& plan) {
-  const std::string measured = verb.measured.empty() ? "" : read_text(verb.measured);
+std::string measured_by(const Runtime& runtime, const std::string& folder) {
+  const Cache cache = open_existing_cache(runtime, folder);
+  return blob_text([&](soma_blob** out, soma_error** error) {
+    return soma_cache_measured(cache, out, error);
+  });
+}
+
+// How long a plan takes, from what its nodes declare and what a file or a cache says of them.
+void explain_cost(const Runtime& runtime, const ExplainVerb& verb, const Plan& plan) {
+  std::string measured = verb.measured.empty() ? "" : read_text(verb.measured);
+  if (!verb.cache.empty()) measured = measured_by(runtime, verb.cache);
   uint64_t threads = 0;
   const std::string& said = verb.engine.threads;
   const auto [end, problem] = std::from_chars(said.data(), said.data() + said.size(), threads);
@@ -96,7 +105,7 @@ void explain_graph(const ExplainVerb& verb) {
   }
   if (verb.stage == "diagnostics") return;
   if (verb.stage == "cost") {
-    return explain_cost(verb, plan_of(std::move(document), flags, Say::Lines));
+    return explain_cost(runtime, verb, plan_of(std::move(document), flags, Say::Lines));
   }
   const Say how = all && !verb.json ? Say::Nothing : Say::Lines;  // "all" has said it
   const std::string text = plan_text(plan_of(std::move(document), flags, how), verb.json);
@@ -127,6 +136,7 @@ void explain_model(const ExplainVerb& verb) {
   refuse_if(verb.compile.parallelize_dag, "--parallelize-dag", "graphs");
   refuse_if(verb.json, "--json", "graphs");
   refuse_if(!verb.measured.empty(), "--measured", "graphs");
+  refuse_if(!verb.cache.empty(), "--cache", "graphs");
   const Runtime runtime = make_runtime(verb.engine);
   const Model model = open_model(runtime, verb.engine, Cancel());
   Circuit circuit;
@@ -194,6 +204,9 @@ void add_explain(CLI::App& app) {
   sub->add_option("--why", verb->why, "a node's id: what became of the rules tried on it");
   sub->add_option("--measured", verb->measured,
                   "for cost: a file of JSON, {\"nodes\": {id: us}, \"ops\": {name: us}}");
+  sub->add_option("--cache", verb->cache,
+                  "for cost: a folder that runs kept values in, which says how long they took")
+      ->excludes("--measured");
   add_compile_flags(*sub, verb->compile, false);
   sub->add_flag("--json", verb->json, "of a graph: one JSON object");
   sub->callback([verb] {

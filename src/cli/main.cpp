@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("soma ") + soma_version_string());
   cli::add_plan(app);
   cli::add_run(app);
+  cli::add_cache(app);
   cli::add_diff(app);
   cli::add_journal(app);
   cli::add_generate(app);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/cache.hpp"
 #include "cli/document.hpp"
 #include "cli/processes.hpp"
 #include "cli/progress.hpp"
@@ -14,7 +15,7 @@ namespace cli {
 namespace {
 
 struct RunVerb {
-  std::string file, input, trace, threads, launch, remote, journal, id;
+  std::string file, input, trace, cache, threads, launch, remote, journal, id;
   bool json = false;
 };
 
@@ -65,6 +66,45 @@ void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
     }
     throw;
   }
+// What is noted of a run's events.
+struct Watcher {
+  std::optional<Trace> trace;
+  unsigned long unkept = 0;         // values that the cache could not write
+  std::string unkept_why;
+
+  void watch(const Run& run) {
+    check([&](soma_error** error) {
+      return soma_run_set_observer(run, on_event, this, nullptr, error);
+    });
+  }
+
+ private:
+  // Nothing may leave it but by returning: what can't be kept is not in the trace.
+  static void on_event(void* self, const char* event, size_t length) {
+    try {
+      static_cast<Watcher*>(self)->note({event, length});
+    } catch (...) {
+    }
+  }
+  void note(const std::string& event) {
+    if (trace) trace->note(event);
+    if (event.find("\"cache_failed\"") == std::string::npos) return;
+    const Json parsed = Json::parse(event);
+    if (parsed.text("event") != "cache_failed") return;
+    ++unkept;
+    unkept_why = parsed.text("message");
+  }
+};
+
+void warn(const Watcher& watcher) {
+  if (watcher.unkept == 0) return;
+  std::fprintf(stderr, "warning: %lu value%s could not be kept: %s [cache.store]\n",
+               watcher.unkept, watcher.unkept == 1 ? "" : "s",
+               printable(watcher.unkept_why).c_str());
+}
+
+void use_cache(const Run& run, const Cache& cache) {
+  check([&](soma_error** error) { return soma_run_set_cache(run, cache, error); });
 }
 
 void execute(const RunVerb& verb) {
@@ -75,17 +115,19 @@ void execute(const RunVerb& verb) {
   const Cancel cancel = make_cancel(runtime, true);
   const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
   const Value input = read_input(runtime, verb.input);
-  std::optional<Trace> trace;  // outlives the run, which writes into it
-  if (!verb.trace.empty()) trace.emplace(verb.trace, plan);
+  Watcher watcher;                  // outlives the run, which tells it
+  if (!verb.trace.empty()) watcher.trace.emplace(verb.trace, plan);
   const Run run = make_run(runtime, plan, verb);
   if (!verb.journal.empty()) remember(runtime, run, verb);
-  if (trace) trace->watch(run);
+  if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
+  if (watcher.trace || !verb.cache.empty()) watcher.watch(run);
   Value value;
   soma_error* error = nullptr;
   const soma_code code = soma_run_execute(run, input, cancel, value.out(), &error);
   clear_progress();
+  warn(watcher);
   // A trace of what failed is worth most; it comes first, but the run's failure counts.
-  const bool is_traced = !trace || trace->write();
+  const bool is_traced = !watcher.trace || watcher.trace->write();
   if (code != SOMA_OK) throw_end(code, error, verb);
   const std::string json = blob_text(
       [&](soma_blob** out, soma_error** problem) { return soma_value_json(value, out, problem); });
@@ -101,6 +143,8 @@ void add_run(CLI::App& app) {
   sub->add_option("FILE", verb->file, "a graph document, or a plan document")->required();
   sub->add_option("--input", verb->input,
                   "a file of JSON to run it on, - for stdin; without: null");
+  sub->add_option("--cache", verb->cache,
+                  "a folder that keeps what cacheable nodes yield, made if it is missing");
   sub->add_option("--trace", verb->trace,
                   "write what ran when, and on which thread, for Chrome's or Perfetto's viewer");
   sub->add_option("--journal", verb->journal,

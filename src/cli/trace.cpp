@@ -37,19 +37,7 @@ Trace::Trace(const std::string& path, const Plan& plan) : file_(std::fopen(path.
   }
 }
 
-void Trace::watch(const Run& run) {
-  check([&](soma_error** error) {
-    return soma_run_set_observer(run, on_event, this, nullptr, error);
-  });
-}
-
-// Nothing may leave it but by returning: what can't be kept is not in the trace.
-void Trace::on_event(void* self, const char* event, size_t length) {
-  try {
-    static_cast<Trace*>(self)->note(Json::parse(std::string(event, length)).view());
-  } catch (...) {
-  }
-}
+void Trace::note(const std::string& event) { note(Json::parse(event).view()); }
 
 void Trace::note(JsonView event) {
   last_ns_ = event.at("at_ns").number();
@@ -57,6 +45,11 @@ void Trace::note(JsonView event) {
   const std::string kind = event.at("event").text(), path = event.at("path").text();
   if (kind == "node_started") {
     begin_bar(event, path);
+  } else if (kind == "cache_hit" || kind == "cache_miss" || kind == "node_skipped") {
+    const auto found = open_.find(path);
+    if (found == open_.end()) return;
+    bars_[found->second].cache = kind;
+    bars_[found->second].key = event.at("key").text();
   } else if (kind == "node_finished" || kind == "node_failed") {
     const auto found = open_.find(path);
     if (found == open_.end()) return;
@@ -75,7 +68,7 @@ void Trace::begin_bar(JsonView event, const std::string& path) {
   }
   open_[path] = bars_.size();
   const auto thread = static_cast<unsigned>(event.at("thread").number());
-  bars_.push_back({node, path, thread, last_ns_, -1, ""});
+  bars_.push_back({node, path, thread, last_ns_, -1, "", "", ""});
 }
 
 bool Trace::write() {
@@ -104,6 +97,10 @@ void Trace::write_bar(const Bar& bar) {
                quoted(bar.node).c_str(), bar.thread, micros(bar.begin_ns),
                (end_ns - bar.begin_ns) / 1000, quoted(bar.path).c_str());
   if (!bar.error.empty()) std::fprintf(file_.get(), ",\"error\":%s", quoted(bar.error).c_str());
+  if (!bar.cache.empty()) {       // both are words of the library's
+    std::fprintf(file_.get(), ",\"cache\":\"%s\",\"key\":\"%s\"", bar.cache.c_str(),
+                 bar.key.c_str());
+  }
   if (bar.end_ns < 0) std::fprintf(file_.get(), ",\"unfinished\":true");
   std::fprintf(file_.get(), "}}");
 }

@@ -15,7 +15,7 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  void watch(const Run& run);  // which ends before the trace does
+  void note(const std::string& event);  // one line of JSON
   bool write();                // false: the file did not take it
 
  private:
@@ -24,13 +24,13 @@ class Trace {
     unsigned thread = 0;
     double begin_ns = 0, end_ns = -1;
     std::string error;              // a reason
+    std::string cache, key;         // what became of it: an event's name
   };
 
   struct Arrow {
     size_t from, to;                // bars
   };
 
-  static void on_event(void* self, const char* event, size_t length);
   void note(JsonView event);
   void begin_bar(JsonView event, const std::string& path);
   void write_bar(const Bar& bar);

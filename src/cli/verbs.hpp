@@ -7,6 +7,7 @@ namespace cli {
 
 void add_plan(CLI::App& app);
 void add_run(CLI::App& app);
+void add_cache(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_journal(CLI::App& app);
 void add_generate(CLI::App& app);

@@ -28,6 +28,8 @@ class Binding {
   // Of a node of kind step.
   StepCode step(u32 node) const { return steps_.at(node); }
   bool has_steps() const { return !steps_.empty(); }
+  // Puts code before a node's own, and returns that.
+  Bound replace(u32 node, Bound code) { return std::exchange(nodes_[node], code); }
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
 

@@ -34,6 +34,8 @@ class NodeCall {
   bool was_stopped() const;
   // "refine[3]/judge": ids, and of the loops around it the pass.
   std::string path() const;
+  u32 thread() const;               // as events tell it
+  bool was_told_to_stop() const;    // by check()
   // The passes of the loops around the node, the outermost first, counted from 1.
   std::vector<u64> passes() const;
 

@@ -20,6 +20,10 @@ struct Event {
     EffectFailed,   // error
     PassFinished,  // of the loop `node`: pass, ended
     ArmChosen,     // `node` decided: arm
+    CacheHit,      // `node` did not run, its value came from the cache: key
+    CacheMiss,     // `node` has to run: key
+    NodeSkipped,   // `node` did not run, as nobody needs its value
+    CacheFailed,   // the value of `node` could not be written: key, error
   };
   enum class Ended : u8 { No, BySignal, ByBound };
 
@@ -32,6 +36,7 @@ struct Event {
   u32 turn = 0;                     // counted from 0
   u64 pass = 0;                     // counted from 1
   u32 arm = 0;                      // in the order of the plan
+  std::string_view key;             // of the cache, 64 hexadecimal digits
   u32 thread = 0;                   // 0: the one that waits for the run
   u64 done = 0, total = 0;          // nodes; a loop's body counts once, when the loop ends
   const Error* error = nullptr;

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/cached.hpp"
 #include "run/recording.hpp"
 #include "run/strand.hpp"
 
@@ -24,6 +25,7 @@ struct Run::State {
   enum class Phase : u8 { Idle, Started, Walking, Ended };
 
   RunState run;
+  std::unique_ptr<Cached> cached;   // none: nothing to be cached
   Strand strand;
   Phase phase = Phase::Idle;
   std::optional<Error> error;
@@ -83,6 +85,7 @@ Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
   SOMA_TRY(run.values.check_keys());
   SOMA_ASSIGN(Binding binding, Binding::of(ops, run));
   run.binding.emplace(std::move(binding));
+  SOMA_TRY(made->use_cache(options.cache));
   SOMA_TRY(run.crew.prepare());
   return made;
 }
@@ -95,6 +98,18 @@ Status Run::observe(Observer observer) {
   return {};
 }
 
+Status Run::use_cache(Cache* cache) {
+  State& state = *state_;
+  if (state.phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before it gets another cache");
+  }
+  state.cached.reset();
+  if (cache && state.run.plan.mode == PlanMode::Inference) {
+    state.cached = Cached::of(state.run, *cache);
+  }
+  return {};
+}
+
 Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   State& state = *state_;
   if (state.phase != State::Phase::Idle) {
@@ -104,6 +119,7 @@ Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   SOMA_TRY(state.look_up());
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
+  if (state.cached && !state.known) state.cached->begin(state.run.values.feed(Course::whole));
   state.run.done.store(0, std::memory_order_relaxed);
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
   state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
@@ -200,9 +216,12 @@ Result<Value> Run::finish() {
   std::optional<Error> error = std::exchange(state.error, std::nullopt);
   // Also when there is no memory for the result.
   struct LetGo {
-    Values& values;
-    ~LetGo() { values.clear(); }
-  } let_go{state.run.values};
+    State& state;
+    ~LetGo() {
+      state.run.values.clear();
+      if (state.cached) state.cached->end();
+    }
+  } let_go{state};
   if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
   if (error) return *std::move(error);
   if (state.known) return *std::exchange(state.known, std::nullopt);

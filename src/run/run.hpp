@@ -16,6 +16,7 @@
 
 namespace soma {
 
+class Cache;
 class Journal;
 
 enum class LaunchMode : u8 {
@@ -29,6 +30,7 @@ struct RunOptions {
   Pool* pool = nullptr;         // outlives the run; none: the caller is alone
   i32 threads = 0;              // at most, the caller included; 0: the pool's bound
   LaunchMode launch = LaunchMode::Adaptive;
+  Cache* cache = nullptr;       // as for use_cache
 };
 
 class Run {
@@ -41,8 +43,11 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
-  // Begins; nothing is called yet. `cancel` and `journal` may be null, and outlive the run's end.
-  // busy, if the last run has not ended.
+  // From the next start on; nullptr: none. It outlives the run, or its replacement. Only plans of
+  // mode inference use it. busy, if the last run has not ended.
+  Status use_cache(Cache* cache);
+  // Begins; nothing is called yet, but the cache is looked through. `cancel` and `journal` may be
+  // null, and outlive the run's end. busy, if the last run has not ended.
   //
   // With a journal (one of run_identity, recording.hpp) effects are announced there before they
   // begin, and what comes of them is recorded, as is what nodes yield that may yield something else

@@ -24,6 +24,10 @@ std::string_view event_name(Event::Kind kind) {
     case Event::Kind::EffectFailed: return "effect_failed";
     case Event::Kind::PassFinished: return "pass_finished";
     case Event::Kind::ArmChosen: return "arm_chosen";
+    case Event::Kind::CacheHit: return "cache_hit";
+    case Event::Kind::CacheMiss: return "cache_miss";
+    case Event::Kind::NodeSkipped: return "node_skipped";
+    case Event::Kind::CacheFailed: return "cache_failed";
   }
   return "";
 }

@@ -33,6 +33,9 @@ class Values {
   // run_input, if an edge into the node names an output that its source did not yield.
   Status check_outputs(u32 node) const;
   bool names_outputs(u32 node) const;
+  // Of an edge: whether it reads a node's whole value, and its key where it is one of several.
+  bool reads_all_of(const Source& source) const;
+  std::string_view key_of(const Source& source) const;
 
   // The leaves, if the plan has nodes; otherwise its input.
   Value result() const;
@@ -47,10 +50,8 @@ class Values {
 
   std::vector<u32> around_each(const Course& course) const;
   std::vector<u8> count_readers(const Course& course) const;
-  std::string_view key_of(const Source& source) const;
   // nullptr: absent, or no such member.
   const Value* read(const Source& source) const;
-  bool reads_all_of(const Source& source) const;
   Value collect(u32 node) const;
 
   const Plan& plan_;

@@ -3,7 +3,7 @@
  * every n until the phase succeeds. A failing call says SOMA_RESOURCE_EXHAUSTED, and the objects it
  * was about hold what they held before: a run can be executed again.
  *
- * usage: fault MODEL
+ * usage: fault MODEL FOLDER
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ static void counting_free(void* user, void* memory, size_t size, size_t alignmen
   free(memory);
 }
 
-static const char* model_path;
+static const char *model_path, *cache_path;
 static soma_runtime* runtime;
 static soma_model* model;
 static soma_session* session;
@@ -440,6 +440,64 @@ static soma_code run_journaled(soma_error** error) {
   return code;
 }
 
+static const char cacheable[] =
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
+    "{\"id\":\"a\",\"op\":\"std.format\",\"cacheable\":true,\"config\":{\"template\":\"<{it}>\"}},"
+    "{\"id\":\"b\",\"op\":\"std.identity\",\"cacheable\":true}],"
+    "\"edges\":[{\"from\":\"a\",\"to\":\"b\"}]}";
+
+/* Once to fill it, once to be filled by it; what it has no memory to keep or find, it does without.
+ */
+static soma_code execute_twice(soma_run* cached, soma_error** error) {
+  soma_code code = SOMA_OK;
+  for (int i = 0; i < 2 && code == SOMA_OK; ++i) {
+    soma_value* value = NULL;
+    soma_blob* json = NULL;
+    code = soma_run_execute(cached, NULL, NULL, &value, error);
+    if (code == SOMA_OK) code = soma_value_json(value, &json, error);
+    if (code == SOMA_OK) CHECK(strcmp(soma_blob_data(json), "\"<null>\"") == 0);
+    soma_blob_release(json);
+    soma_value_release(value);
+  }
+  return code;
+}
+
+static soma_code look_into_cache(const soma_cache* cache, soma_error** error) {
+  soma_blob *facts = NULL, *sound = NULL, *times = NULL, *swept = NULL;
+  soma_code code = soma_cache_facts(cache, &facts, error);
+  if (code == SOMA_OK) code = soma_cache_verify(cache, NULL, &sound, error);
+  if (code == SOMA_OK) CHECK(strstr(soma_blob_data(sound), "\"damaged\":0") != NULL);
+  if (code == SOMA_OK) code = soma_cache_measured(cache, &times, error);
+  if (code == SOMA_OK) code = soma_cache_sweep(cache, 0, &swept, error);
+  soma_blob_release(facts);
+  soma_blob_release(sound);
+  soma_blob_release(times);
+  soma_blob_release(swept);
+  return code;
+}
+
+static soma_code run_with_cache(soma_error** error) {
+  soma_graph* graph = NULL;
+  soma_plan* made = NULL;
+  soma_ops* ops = NULL;
+  soma_run* cached = NULL;
+  soma_cache* cache = NULL;
+  soma_code code = soma_graph_parse(runtime, cacheable, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_ops_create(runtime, &ops, error);
+  if (code == SOMA_OK) code = soma_run_create(made, ops, NULL, &cached, error);
+  if (code == SOMA_OK) code = soma_cache_open(runtime, cache_path, SOMA_NUL, NULL, &cache, error);
+  if (code == SOMA_OK) code = soma_run_set_cache(cached, cache, error);
+  if (code == SOMA_OK) code = execute_twice(cached, error);
+  if (code == SOMA_OK) code = look_into_cache(cache, error);
+  soma_graph_release(graph);
+  soma_plan_release(made);
+  soma_ops_release(ops);
+  soma_run_release(cached);
+  soma_cache_release(cache);
+  return code;
+}
+
 /* Fails each allocation of a phase in turn. A phase that leaves nothing behind may do without some,
  * and then goes on to the next. */
 typedef enum { MAKES_SOMETHING, LEAVES_NOTHING } Kind;
@@ -473,8 +531,9 @@ static void each_failure(const char* name, Kind kind, soma_code (*phase)(soma_er
 
 int main(int count, char** arguments) {
   report = stdout;
-  if (count < 2) return 2;
+  if (count < 3) return 2;
   model_path = arguments[1];
+  cache_path = arguments[2];
   account.until_failure = -1;
   each_failure("runtime", MAKES_SOMETHING, make_runtime);
   each_failure("open", MAKES_SOMETHING, open_model);
@@ -489,6 +548,7 @@ int main(int count, char** arguments) {
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);
   each_failure("journal", LEAVES_NOTHING, run_journaled);
+  each_failure("cache", LEAVES_NOTHING, run_with_cache);
   CHECK(events > 0);
   soma_plan_release(plan);
   soma_run_release(run);

@@ -17,6 +17,7 @@ import tempfile
 
 from library import API, CALLBACKS, CONSTANTS, FUNCTIONS, SOMA_NUL, Soma
 
+FOLDER = tempfile.TemporaryDirectory()
 TINY = os.path.join(os.environ.get("SOMA_TINY_DIR", "build/tiny"), "tiny-q4_1.gguf")
 INVALID_ARGUMENT, OUT_OF_RANGE = 3, 11
 HUGE = 2**63
@@ -36,11 +37,12 @@ GOOD_TEXT = {  # by function and parameter; others get "x"
     ("soma_graph_add_edge", "settings"): '{"capture":true}',
     ("soma_plan_show", "format"): "tree",
     ("soma_journal_open", "folder"): FOLDER.name + "/journals",
+    ("soma_cache_pin", "key"): "0" * 64,
     ("soma_plan_estimate", "measured"): '{"ops":{"std.sum":2.5}}',
 }
 # Whose sound call fails all the same, on purpose.
 FAIL_ANYWAY = {"soma_runtime_measure", "soma_journal_show", "soma_journal_answer",
-               "soma_journal_remove", "soma_run_answer"}
+               "soma_journal_remove", "soma_run_answer", "soma_cache_pin"}
 KEYS = {"soma_value_get": "a","soma_options_set_int": "context", "soma_options_get_int": "context",
         "soma_options_parse": "context", "soma_options_set_text": "policy",
         "soma_options_get_text": "policy"}
@@ -157,6 +159,8 @@ class World:
         handles["soma_graph"] = soma.call("graph_parse", runtime, *soma.text(GRAPH % "std.sum"))
         handles["soma_plan"] = soma.call("plan_compile", handles["soma_graph"], None)
         handles["soma_ops"] = soma.call("ops_create", runtime)
+        handles["soma_cache"] = soma.call(
+            "cache_open", runtime, *soma.text(FOLDER.name + "/cache"), None)
         handles["soma_run"] = soma.call(
             "run_create", handles["soma_plan"], handles["soma_ops"], None)
         self.plan_document = soma.blob(soma.call("plan_document", handles["soma_plan"])).decode()
@@ -178,6 +182,7 @@ class World:
             self.apart[f"soma_graph_add_{function}", "graph"] = changed
         self.run_input = number
         self.compile_options, self.run_options = soma.options("compile"), soma.options("run")
+        self.cache_options = soma.options("cache")
 
     def make_run(self):
         return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
@@ -252,6 +257,8 @@ class World:
             return self.compile_options
         if name == "soma_run_create":
             return self.run_options
+        if name in ("soma_cache_create", "soma_cache_open"):
+            return self.cache_options
         if name.endswith("_double"):
             return self.generate
         return self.handles["soma_options"]
@@ -292,12 +299,12 @@ class World:
                 "kind": CONSTANTS["SOMA_EDGE_DATA"]}.get(name, 0)
 
     def sound_text(self, function, name):
-        if name == "key":
+        if name == "key" and (function, name) not in GOOD_TEXT:
             return KEYS.get(function, "temperature")
         if name == "value":
             return VALUES.get(function, "x")
         if name == "path":
-            return TINY
+            return FOLDER.name + "/cache" if function == "soma_cache_open" else TINY
         if (function, name) == ("soma_plan_parse", "document"):
             return self.plan_document
         return GOOD_TEXT.get((function, name), "x")

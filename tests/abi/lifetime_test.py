@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Proves the life of objects, callbacks and the library: lifetime.c, lifetime_graphs.c,
-reload.c."""
+lifetime_caches.c, reload.c."""
 import sys
+import tempfile
 
 import program
 
@@ -11,5 +12,7 @@ left = program.run("lifetime", program.TINY, "leave",
                    environment={"ASAN_OPTIONS": "detect_leaks=0"})
 print(f"{int(left == 0)} passed, {int(left != 0)} failed")
 graphs = program.run("lifetime_graphs")
+with tempfile.TemporaryDirectory() as folder:
+    caches = program.run("lifetime_caches", folder)
 again = program.run("reload", program.LIBRARY, linked=False)
-sys.exit(whole or left or graphs or again)
+sys.exit(whole or left or graphs or caches or again)

@@ -392,6 +392,41 @@ void test_lives(const soma::runtime& runtime) {
   CHECK(kept.use_count() == 1);
 }
 
+void test_cache(const soma::runtime& runtime) {
+  int calls = 0;
+  soma::ops ops;
+  ops.add("twice", [&calls, &runtime](soma::call& call) {
+    ++calls;
+    return value::of(runtime, 2 * call.input().integer());
+  });
+  const soma::plan plan(
+      graph::node(runtime, R"({"id":"a","op":"twice","cacheable":true})") >>
+      graph::node(runtime, R"({"id":"b","op":"twice","cacheable":true})"));
+  soma::run run(plan, ops);
+  std::string key;
+  run.observe([&](std::string_view event) {
+    const value told = value::parse(runtime, event);
+    if (told.at("event").text() == "cache_miss") key = told.at("key").text();
+  });
+  const soma::cache cache(runtime, soma::options("cache").set("memory_bytes", 1 << 20));
+  run.use(cache);
+  for (int i = 0; i < 3; ++i) CHECK(run.execute(value::of(runtime, 5)).integer() == 20);
+  CHECK(calls == 2);
+  cache.pin(key);
+  const value facts = value::parse(runtime, cache.facts());
+  CHECK(facts.at("hits").integer() == 2 && facts.at("misses").integer() == 2);
+  CHECK(facts.at("memory").at("pinned").integer() == 2);
+  CHECK(value::parse(runtime, cache.sweep(0)).at("entries").integer() == 2);
+  CHECK(value::parse(runtime, cache.verify()).at("entries").integer() == 2);
+  CHECK(value::parse(runtime, cache.measured()).at("ops").at("twice").number() >= 0);
+  cache.pin(key, false);
+  CHECK(value::parse(runtime, cache.sweep(0)).at("entries").integer() == 2);
+  run.use({});
+  CHECK(run.execute(value::of(runtime, 5)).integer() == 20 && calls == 4);
+  CHECK(reason_of([&] { cache.pin("x"); }) == "cache.key");
+  CHECK(reason_of([&] { (void)soma::cache(runtime, "/dev/null/x"); }) == "cache.store");
+}
+
 void test_graphs(const soma::runtime& runtime) {
   test_values(runtime);
   test_diamond(runtime);
@@ -402,6 +437,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);
   test_observer(runtime);
+  test_cache(runtime);
   test_lives(runtime);
 }
 

@@ -17,6 +17,7 @@ Pure Python over the C library by ctypes: no compiler, no dependencies. NumPy is
 installed and asked for. All objects release what they hold when they are collected.
 """
 
+from ._cache import Cache
 from ._errors import (
     Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, FailedPrecondition, FileNotFound,
     Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
@@ -32,7 +33,7 @@ from ._tensor import Tensor
 
 __version__ = version()
 __all__ = [
-    "Aborted", "AlreadyExists", "Ask", "Call", "Cancelled", "Child", "DataLoss",
+    "Aborted", "AlreadyExists", "Ask", "Cache", "Call", "Cancelled", "Child", "DataLoss",
     "DeadlineExceeded", "Effect", "FailedPrecondition", "FileNotFound", "Function", "Generation",
     "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
     "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "Processes",

@@ -102,10 +102,14 @@ def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
     `version` is one of that name. `thread="caller"` keeps it on the thread that waits for the run,
     `waits` says that it may wait for another branch. Other settings are those of nodes in graph
     documents: cacheable, deterministic, differentiable, config, target, inputs, outputs, …
+    What is cacheable is found again by `op` and `version`, so it needs a name that is its own.
     """
     def decorate(function: Callable[..., Any]) -> Function:
         module = getattr(function, "__module__", None) or "builtins"
         name = getattr(function, "__qualname__", type(function).__qualname__)
+        if settings.get("cacheable") and not op and (module == "__main__" or "<" in name):
+            raise ValueError(f"{module}.{name} may be the name of another function in another "
+                             "program: a cacheable one needs op='a.name.of.its.own'")
         made = Op(op or f"{module}.{name}", function, version or 0, thread, waits)
         told = {"op_version": version} if version else {}
         return Function(made, {**told, **({"waits": True} if waits else {}), **settings})

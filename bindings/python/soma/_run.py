@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Mapping
 
 from . import _api
+from ._cache import Cache
 from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 from ._model import Runtime
@@ -311,11 +312,11 @@ class Plan(Handle):
         return facts(lib.soma_plan_diff, self._raw, after._raw)
 
     def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-            remote: str | None = None, timeout_s: float | None = None,
+            remote: str | None = None, cache: Cache | None = None, timeout_s: float | None = None,
             handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
             run_id: str | None = None, processes: Processes | None = None) -> Any:
         """Runs it once: see Run."""
-        made = Run(self, observer=observer, remote=remote, handlers=handlers, ops=ops,
+        made = Run(self, observer=observer, remote=remote, cache=cache, handlers=handlers, ops=ops,
                    journal=journal, run_id=run_id, processes=processes)
         return made.execute(input, timeout_s=timeout_s)
 
@@ -325,18 +326,19 @@ class Run(Handle):
 
     `observer` gets what happens as dicts ("event", "at_ns", "node", …), one at a time, on the
     thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
-    target here. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
-    functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`, an
-    execution goes on where the last one under that id broke off. `processes` (soma.Processes) lets
-    the plan start programs.
+    target here. `cache` has values of nodes that said `cacheable=True`, and gets those that it
+    lacks; it must be of the plan's runtime. `handlers`, made by soma.handler, perform the effects of
+    steps; `ops` are functions that no node names, but steps begin. With a `journal` (soma.Journal)
+    and a `run_id`, an execution goes on where the last one under that id broke off. `processes`
+    (soma.Processes) lets the plan start programs.
     """
 
     _release = "soma_run_release"
 
     def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-                 remote: str | None = None, handlers: Iterable[Any] = (), ops: Iterable[Any] = (),
-                 journal: Any = None, run_id: str | None = None,
-                 processes: Processes | None = None) -> None:
+                 remote: str | None = None, cache: Cache | None = None,
+                 handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
+                 run_id: str | None = None, processes: Processes | None = None) -> None:
         self.plan = plan
         self._processes = processes
         self._ops = (*plan._ops, *(each.op for each in ops))
@@ -347,6 +349,8 @@ class Run(Handle):
         settings = Options("run", {"remote": remote})
         ops = _Ops(plan.runtime, self)
         super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
+        if cache is not None:
+            call(lib.soma_run_set_cache, self._raw, cache._raw)
         if observer is not None:
             call(lib.soma_run_set_observer, self._raw, _event_fn, keep(weakref.ref(self)), drop)
         if (journal is None) != (run_id is None):
