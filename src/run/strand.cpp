@@ -221,11 +221,11 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
   if (failure_) {
     Wave::Failure failure = take_failure();
     frame.wave->fail(frame.share, failure.node, std::move(failure.error));
-    run_.crew.ring();
+    run_.crew.stop(*frame.wave);
   } else if (frame.wave != failed) {
     frame.dropped_for = failed;
     frame.wave->drop();
-    run_.crew.ring();
+    run_.crew.stop(*frame.wave);
   }
   return Next::Go;
 }
