@@ -95,8 +95,9 @@ soma_graph_add_edge(soma_graph* graph, uint32_t from, uint32_t to, int32_t kind,
                     soma_error** error) SOMA_NOEXCEPT;
 
 /* A graph of both, in which every sink of `first` feeds every source of `second`; the two are
- * copied. Nodes in bodies, arms and hand-offs are neither. "graph.duplicate_id" names ids that both
- * have.
+ * copied. A loop is source and sink for all that is in its body. A branch or a step is the source
+ * for what is in its arms or hand-offs; its sinks are their ends, each of them.
+ * "graph.duplicate_id" names ids that both have.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_graph_then(const soma_graph* first, const soma_graph* second, soma_graph** out,

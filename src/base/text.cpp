@@ -51,16 +51,29 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+size_t control_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) -> u32 { return i < text.size() ? byte_at(text, i) : 0; };
+  if (at >= text.size()) return 0;
+  const u32 lead = byte(at), second = byte(at + 1);
+  if (lead < 0x20 || lead == 0x7F) return 1;
+  // U+0080..U+009F; some terminals obey them.
+  if (lead == 0xC2) return second >= 0x80 && second < 0xA0 ? 2 : 0;
+  if (lead == 0xD8) return second == 0x9C ? 2 : 0;                       // U+061C
+  if (lead != 0xE2) return 0;
+  const u32 tail = second << 8 | byte(at + 2);
+  const bool is_direction = tail == 0x808E || tail == 0x808F ||          // U+200E, U+200F
+                            (tail >= 0x80AA && tail <= 0x80AE) ||        // U+202A to U+202E
+                            (tail >= 0x81A6 && tail <= 0x81A9);          // U+2066 to U+2069
+  return is_direction ? 3 : 0;
+}
+
 std::string quoted(std::string_view text, size_t limit) {
   std::string out = "'";
   size_t at = 0;
   while (at < text.size()) {
     const size_t length = character_length(text, at);
     if (at + std::max<size_t>(length, 1) > limit) break;
-    const u8 lead = byte_at(text, at);
-    // U+0080..U+009F are control characters too; some terminals obey them.
-    const bool c1 = lead == 0xC2 && length == 2 && byte_at(text, at + 1) < 0xA0;
-    if (length == 0 || lead < 0x20 || lead == 0x7F || c1) {
+    if (length == 0 || control_length(text, at) != 0) {
       for (size_t i = 0; i < std::max<size_t>(length, 1); ++i) {
         out += soma::text("\\x{:02x}", byte_at(text, at + i));
       }

@@ -10,6 +10,11 @@ namespace soma {
 // nothing above U+10FFFF; NUL is a character like others. Linear, allocates nothing.
 size_t find_invalid_utf8(std::string_view text);
 
+// Bytes of the character at `at` if it steers who shows the text instead of being shown: a control
+// character, or one that sets the direction of writing, by which a text can look like another.
+// 0: it does not.
+size_t control_length(std::string_view text, size_t at);
+
 // Text of unknown origin for an error message: in single quotes, at most `limit` bytes of it,
 // with control characters and bytes that are not UTF-8 written as \x1b, so that a message can't
 // steer the terminal that shows it.

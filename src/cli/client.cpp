@@ -48,20 +48,42 @@ void throw_failure(soma_code code, soma_error* error) {
   throw failure;
 }
 
+namespace {
+
+// Bytes of the character at `at` if it is one for controls, or for the direction of writing.
+size_t control_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const unsigned lead = byte(at), second = byte(at + 1);
+  if (lead < 0x20 || lead == 0x7F) return 1;
+  if (lead == 0xC2) return second >= 0x80 && second < 0xA0 ? 2 : 0;  // U+0080 to U+009F
+  if (lead == 0xD8) return second == 0x9C ? 2 : 0;                   // U+061C
+  const unsigned tail = second << 8 | byte(at + 2);
+  const bool is_direction = tail == 0x808E || tail == 0x808F ||  // U+200E, U+200F; U+202A and on
+                            (tail >= 0x80AA && tail <= 0x80AE) ||
+                            (tail >= 0x81A6 && tail <= 0x81A9);  // U+2066 to U+2069
+  return lead == 0xE2 && is_direction ? 3 : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const unsigned byte = static_cast<unsigned char>(text[i]);
-    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    const bool is_wide = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
-    if (byte >= 0x20 && byte != 0x7F && !is_wide) {
+    const size_t control = control_length(text, i);
+    if (control == 0) {
       out += text[i];
       continue;
     }
+    unsigned point = static_cast<unsigned char>(text[i]) &
+                     (control == 1 ? 0x7FU : control == 2 ? 0x1FU : 0x0FU);
+    for (size_t more = 1; more < control; ++more) {
+      point = point << 6 | (static_cast<unsigned char>(text[++i]) & 0x3FU);
+    }
     char escaped[8];
-    std::snprintf(escaped, sizeof escaped, "\\u%04x", is_wide ? next : byte);
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", point);
     out += escaped;
-    i += is_wide ? 1 : 0;
   }
   return out;
 }

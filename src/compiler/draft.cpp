@@ -98,10 +98,7 @@ class Inliner {
     for (u32 i = 0; i < inner.nodes.size(); ++i) {
       if (!is_led_to[i]) append_entries(placed, i, roots);
     }
-    for (const u32 end : find_ends(inner.nodes.size(), links)) {
-      if (regions.regions[regions.of[end]].body != Regions::outermost) continue;
-      leaves.push_back(placed.node[end]);
-    }
+    for (const u32 leaf : find_leaves(regions, links)) leaves.push_back(placed.node[leaf]);
   }
 
   // The nodes at which an edge to node `index` arrives.

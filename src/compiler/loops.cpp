@@ -76,7 +76,20 @@ class Resolver {
                         "carries the value of");
     } else if (ends.size() == 1) {
       loop.carry = ends[0];
+    } else if (ends.size() > 1 && spec.until().kind == StopRule::Kind::Exhaust) {
+      warn_of_lost_values(node, ends);
     }
+  }
+
+  // With a signal it yields that one's value. Effects may be all that is wanted.
+  void warn_of_lost_values(u32 node, const std::vector<u32>& ends) {
+    Diagnostic& problem = diagnostics_.warning(
+        Reason::loop_terminals,
+        text("the body of loop {} ends in {} nodes, {}, and none is named as its carry: each pass "
+             "reads the loop's input again, and the loop yields null",
+             name(node), ends.size(), list(ends)));
+    point_at(problem, node, ends);
+    problem.advise(R"(name the node whose value the next pass reads: "carry_from":"ID")");
   }
 
   void complain_terminals(u32 node, const std::vector<u32>& ends) {
@@ -84,10 +97,14 @@ class Resolver {
         Reason::loop_terminals,
         text("the body of loop {} ends in {} nodes, {}, so it is open whose value says stop",
              name(node), ends.size(), list(ends)));
-    problem.node(draft_.nodes[node].id);
-    for (const u32 end : ends) problem.node(draft_.nodes[end].id);
+    point_at(problem, node, ends);
     problem.advise(R"(name the node: "until":{"when_signaled":"ID"}; or run all passes: )"
                    R"("until":"exhaust" with "max_iterations")");
+  }
+
+  void point_at(Diagnostic& problem, u32 node, const std::vector<u32>& ends) const {
+    problem.node(draft_.nodes[node].id);
+    for (const u32 end : ends) problem.node(draft_.nodes[end].id);
   }
 
   // A node that the loop names, as its graph does: within the loop's own subgraph.

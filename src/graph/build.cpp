@@ -1,13 +1,16 @@
 // Writing graphs as code: ids that nobody gave, and the two ways of putting graphs together.
 //
-// Problem of `then`: a graph's sinks and sources are those of its outermost level. What lies in the
-// body of a loop, in an arm or behind a hand-off belongs to its construct, which stands for it:
-// only the construct can be a sink, and an edge that leaves such a region leaves the construct.
-// Idea: regions.cpp says in which regions a node lies. Once each node's outermost construct is
-// known, sinks are those that no edge leaves for another, and sources those that none reaches from
-// another. Why right: that is the rule by which the compiler finds regions, on graphs that it
-// takes. On a graph with a cycle, the nodes of the cycle and behind it count as outermost; the
-// compiler's first pass names the cycle, whatever was built from it. Cost: that of the regions.
+// Problem of `then`: what are a graph's ends and beginnings, if what lies in the body of a loop, in
+// an arm or behind a hand-off belongs to its construct? Its beginnings are those of its outermost
+// level: a construct stands for all that it owns, so what comes before it comes before its node.
+// Its ends are what would be its leaves: a loop stands for its body, whose values the loop yields,
+// but a branch runs one arm of several, so the ends of its arms count one by one, and whoever comes
+// after reads from those that ran. The same holds for hand-offs.
+// Idea: regions.cpp says in which regions a node lies, and which nodes are leaves. Once each node's
+// outermost construct is known, beginnings are those that no edge reaches from another. Why right:
+// that is the rule by which the compiler finds regions and leaves, on graphs that it takes. On a
+// graph with a cycle, the nodes of the cycle and behind it count as outermost; the compiler's first
+// pass names the cycle, whatever was built from it. Cost: that of the regions.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -69,7 +72,7 @@ std::optional<u64> number_in(std::string_view suffix) {
 
 // ---- Sinks and sources
 
-// Ends and entries of a graph's outermost level, as indices of nodes, in their order.
+// As indices of nodes, in their order.
 struct Level {
   std::vector<u32> sinks, sources;
 };
@@ -87,17 +90,15 @@ Level level_of(const Graph& graph) {
   const auto outermost = [&](u32 node) {
     return regions.of[node] == Regions::outermost ? node : stands_for[regions.of[node]];
   };
-  std::vector<bool> leads_on(graph.nodes.size()), is_led_to(graph.nodes.size());
+  std::vector<bool> is_led_to(graph.nodes.size());
   for (const RegionLink& link : links) {
     if (link.from == RegionLink::nowhere || outermost(link.from) == outermost(link.to)) continue;
-    leads_on[outermost(link.from)] = true;
     is_led_to[outermost(link.to)] = true;
   }
   Level level;
+  level.sinks = find_leaves(regions, links);
   for (u32 i = 0; i < graph.nodes.size(); ++i) {
-    if (regions.of[i] != Regions::outermost) continue;
-    if (!leads_on[i]) level.sinks.push_back(i);
-    if (!is_led_to[i]) level.sources.push_back(i);
+    if (regions.of[i] == Regions::outermost && !is_led_to[i]) level.sources.push_back(i);
   }
   return level;
 }

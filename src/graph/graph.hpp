@@ -99,7 +99,8 @@ std::string automatic_id(const Graph& graph, std::string_view name);
 
 // The two ways of putting graphs together. then: every sink of `first` feeds every source of
 // `second`, in order. beside: disjoint union. Ids must differ (graph_duplicate_id names those that
-// don't). Nodes inside loops, arms and hand-offs are neither sinks nor sources.
+// don't). A loop stands for its body. A branch or a step stands for its arms or hand-offs as a
+// source; its sinks are their ends, one by one.
 Result<Graph> then(Graph first, Graph second);
 Result<Graph> beside(Graph first, Graph second);
 

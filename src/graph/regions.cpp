@@ -138,4 +138,12 @@ std::vector<u32> find_ends(size_t nodes, std::span<const RegionLink> links) {
   return ends;
 }
 
+std::vector<u32> find_leaves(const Regions& regions, std::span<const RegionLink> links) {
+  std::vector<u32> ends = find_ends(regions.of.size(), links);
+  std::erase_if(ends, [&regions](u32 end) {
+    return regions.regions[regions.of[end]].body != Regions::outermost;
+  });
+  return ends;
+}
+
 }  // namespace soma

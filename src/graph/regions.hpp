@@ -62,5 +62,7 @@ Regions find_regions(size_t nodes, std::span<const RegionLink> links);
 // graph. A loop's own body doesn't follow it, since the loop stands for its body; arms do, so their
 // ends count one by one.
 std::vector<u32> find_ends(size_t nodes, std::span<const RegionLink> links);
+// Those of the graph itself, which lie in no loop's body.
+std::vector<u32> find_leaves(const Regions& regions, std::span<const RegionLink> links);
 
 }  // namespace soma

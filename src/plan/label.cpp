@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "value/describe.hpp"
 
 namespace soma {
@@ -10,17 +11,17 @@ namespace soma {
 std::string printable(std::string_view in) {
   std::string out;
   for (size_t i = 0; i < in.size(); ++i) {
-    const u8 byte = static_cast<u8>(in[i]);
-    // U+0080..U+009F are control characters too, and two bytes long.
-    const u8 next = i + 1 < in.size() ? static_cast<u8>(in[i + 1]) : 0;
-    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
-      out += text("\\u{:04x}", next);
-      ++i;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += text("\\u{:04x}", byte);
-    } else {
+    const size_t control = control_length(in, i);
+    if (control == 0) {
       out += in[i];
+      continue;
     }
+    // The code point: in UTF-8 those of two and three bytes have six bits a byte behind the first.
+    u32 point = static_cast<u8>(in[i]) & (control == 1 ? 0x7FU : control == 2 ? 0x1FU : 0x0FU);
+    for (size_t more = 1; more < control; ++more) {
+      point = point << 6 | (static_cast<u8>(in[++i]) & 0x3FU);
+    }
+    out += text("\\u{:04x}", point);
   }
   return out;
 }

@@ -82,7 +82,6 @@ class BranchQueue {
   u32 idle_branches(bool owner_is_free) const;
   void promise(u32 hands) { promised_ += hands; }
   void withdraw(u32 hands) { promised_ -= hands < promised_ ? hands : promised_; }
-  u32 promised() const { return promised_; }
   const BranchOrder& order() const { return *order_; }
 
  private:

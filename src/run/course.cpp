@@ -32,10 +32,6 @@ bool is_construct(Variant variant) {
   return variant == Variant::Loop || variant == Variant::Branch || variant == Variant::Step;
 }
 
-bool is_wave(Variant variant) {
-  return variant == Variant::Parallel || variant == Variant::Dataflow;
-}
-
 }  // namespace
 
 Course::Course(const Plan& plan) : plan_(plan), first_node_(plan.items.size() + 1) {

@@ -5,6 +5,11 @@
 
 namespace soma {
 
+// Whether an item's branches may run at the same time.
+inline bool is_wave(Variant variant) {
+  return variant == Variant::Parallel || variant == Variant::Dataflow;
+}
+
 // Nodes that lie together: a body, an arm, branches of a wave, the whole plan.
 struct Region {
   u32 item = 0, item_end = 0;   // of the plan

@@ -1,9 +1,11 @@
 // Shares waves: opens and closes them, leads helpers to them, and looks after those that nobody
 // helps with.
 //
-// Waves that may be helped with stand in one list under one mutex, which is taken to open, to close
-// and to look for a wave, but not to claim from one. Records of waves and strands are used again,
-// and live as long as the run.
+// Waves that may be helped with stand in lists under one mutex, which is taken to open, to close
+// and to look for a wave, but not to claim from one. A hundred thousand waves may be open at once,
+// so nothing goes through a list to find one: each wave knows where it stands (wave_lists.hpp), and
+// who looks for work takes what has none out of his way for good. Records of waves and strands are
+// used again, and live as long as the run.
 //
 // The sentinel (look_after, every 10 ms) opens what walks are in the middle of, and invites
 // threads. If after that branches still have nobody, all threads that the bound allows for are in
@@ -26,6 +28,19 @@ namespace soma {
 namespace {
 constexpr i64 pays_ns = 200'000;         // what is gained by threads that have to be woken
 constexpr i64 soon_ns = 100'000;         // as long as it takes them to come
+
+// Strands know their place in the list that they are in, so that none is searched for.
+void put_in(std::vector<Strand*>& list, Strand& strand) {
+  strand.list_place = static_cast<u32>(list.size());
+  list.push_back(&strand);
+}
+
+void take_from(std::vector<Strand*>& list, Strand& strand) {
+  list.back()->list_place = strand.list_place;
+  list[strand.list_place] = list.back();
+  list.pop_back();
+}
+
 }  // namespace
 
 Crew::Crew(RunState& run, Pool* pool, LaunchMode launch, i32 threads)
@@ -37,11 +52,6 @@ Crew::Crew(RunState& run, Pool* pool, LaunchMode launch, i32 threads)
 
 Crew::~Crew() {
   if (job_) pool_->dismiss(job_);
-}
-
-bool Crew::is_wave(u32 item) const {
-  const Variant variant = run_.plan.items[item].variant;
-  return variant == Variant::Parallel || variant == Variant::Dataflow;
 }
 
 bool Crew::needs_queue(u32 item) const {
@@ -58,6 +68,8 @@ void Crew::begin(Strand& caller, bool alone) {
   lost_memory_.store(false, std::memory_order_relaxed);
   if (is_alone_) return;
   coming_ = 0;
+  promised_.clear();
+  at_work_.clear();                // there may be some that ended without memory
   begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   pool_->open(job_);
   is_open_ = true;
@@ -113,7 +125,11 @@ void Crew::end(bool well) {
 void Crew::abandon() {
   {
     const std::lock_guard lock(mutex_);
-    for (Wave* wave : open_) wave->drop();
+    for (Wave* wave : open_) {
+      wave->drop();
+      stopped_.add(*wave);
+    }
+    has_failed_.store(true, std::memory_order_relaxed);
   }
   ring();
   end(false);
@@ -121,25 +137,29 @@ void Crew::abandon() {
     caller_->abandon();
     caller_->parking = Strand::Parking::No;
   }
+  at_work_.clear();
   parked_.clear();
   ready_.clear();
+  ready_for_caller_.clear();
   spare_strands_.clear();
   for (const std::unique_ptr<Strand>& strand : strands_) {
     strand->abandon();
     strand->parking = Strand::Parking::No;
     spare_strands_.push_back(strand.get());
   }
-  spare_.insert(spare_.end(), open_.begin(), open_.end());  // there is room for all
-  open_.clear();
-  shared_.clear();
+  while (!open_.empty()) put_away(open_.last());
 }
 
 Wave* Crew::open(Wave::Terms terms) {
   const std::lock_guard lock(mutex_);
   if (spare_.empty()) {
-    waves_.push_back(std::make_unique<Wave>(run_.plan, run_.course));
+    auto made = std::make_unique<Wave>(run_.plan, run_.course);
+    shared_.prepare(*made);
+    waves_.push_back(std::move(made));
     spare_.reserve(waves_.capacity());
     open_.reserve(waves_.capacity());
+    pinned_.reserve(waves_.capacity());
+    stopped_.reserve(waves_.capacity());
     spare_.push_back(waves_.back().get());
   }
   Wave* wave = spare_.back();
@@ -152,7 +172,7 @@ Wave* Crew::open(Wave::Terms terms) {
     wave->begin(terms);
   }
   spare_.pop_back();
-  open_.push_back(wave);
+  open_.add(*wave);
   return wave;
 }
 
@@ -165,14 +185,16 @@ const BranchOrder& Crew::order_of(u32 item) {
 
 void Crew::close(Wave* wave) {
   const std::lock_guard lock(mutex_);
-  // The innermost closes first.
-  const auto drop = [wave](auto& list) {
-    const auto at = std::find(list.rbegin(), list.rend(), wave);
-    if (at != list.rend()) list.erase(std::next(at).base());
-  };
-  drop(open_);
-  drop(shared_);
-  spare_.push_back(wave);
+  put_away(*wave);
+}
+
+// Under the mutex. What is promised stays: hands that come for nothing go again.
+void Crew::put_away(Wave& wave) {
+  open_.remove(wave);
+  shared_.remove(wave);
+  pinned_.remove(wave);
+  stopped_.remove(wave);
+  spare_.push_back(&wave);         // there is room for all
 }
 
 void Crew::offer(Wave& wave, bool owner_is_free) {
@@ -182,13 +204,14 @@ void Crew::offer(Wave& wave, bool owner_is_free) {
     summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)),
            Pool::Summon::Fewer);
   }
-  if (!wave.can_share()) return;
-  // The innermost comes last, and is the one that is offered most.
-  if (std::find(shared_.rbegin(), shared_.rend(), &wave) == shared_.rend()) {
-    shared_.push_back(&wave);
+  const bool is_callers = !traits_.empty() && (traits_[wave.item()] & has_pinned) != 0;
+  const bool can_share = wave.can_share();
+  if (is_callers) pinned_.add(wave);
+  if (can_share) {
+    shared_.add(wave);
+    if (is_open_) pool_->offer(job_, true);
   }
-  if (is_open_) pool_->offer(job_, true);
-  stir();
+  if (is_callers || can_share) stir();
 }
 
 Status Crew::share(Wave& wave, bool owner_is_free) {
@@ -212,25 +235,35 @@ Status Crew::share(Wave& wave, bool owner_is_free) {
 // Under the mutex, under which promises are kept too: there are as many as threads to come.
 i32 Crew::summon(Wave& wave, u32 wanted, Pool::Summon how) {
   if (wanted == 0) return 0;
+  promised_.reserve(promised_.size() + wanted);
   wave.promise(wanted);             // first, so that nobody else takes what is theirs
   const i32 coming = pool_->summon(job_, static_cast<i32>(wanted), how);
   wave.withdraw(wanted - static_cast<u32>(coming));
+  promised_.insert(promised_.end(), static_cast<size_t>(coming), &wave);
   coming_ += coming;
   return coming;
 }
 
 // Those that are parked look too.
 void Crew::ring() {
-  has_failed_.store(true, std::memory_order_relaxed);
-  bell_->rings.fetch_add(1);
   const std::lock_guard lock(mutex_);
+  bell_->rings.fetch_add(1);
   while (!parked_.empty()) wake_now(*parked_.back());
+}
+
+void Crew::stop(Wave& wave) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_.add(wave);
+    has_failed_.store(true, std::memory_order_relaxed);
+  }
+  ring();
 }
 
 const Wave* Crew::stopped_by(u32 node) {
   if (!has_failed_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(mutex_);
-  for (const Wave* wave : open_) {
+  for (const Wave* wave : stopped_) {
     if (wave->stops(node)) return wave;
   }
   return nullptr;
@@ -269,25 +302,20 @@ Crew::Entered Crew::enter_one(Hand hand) {
     ++hands_;
     return Entered{wave, nullptr, share, rings};
   };
-  if (Strand* strand = hand == Hand::Helper ? take_ready(false) : nullptr) {
+  if (Strand* strand = hand == Hand::Helper ? ready_.take() : nullptr) {
+    go_on(*strand);
     ++hands_;
     return Entered{strand->job.wave, strand};
   }
   if (hand == Hand::Summoned) {
     --coming_;
-    // The promise is likely to be young.
-    for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
-      Wave* const wave = *at;
-      if (wave->promised() == 0) continue;
-      const std::optional<Share> share = wave->claim(hand);
-      return share ? enter(wave, share) : Entered{};  // somebody else was faster
-    }
-    return {};
+    if (promised_.empty()) return {};
+    Wave* const wave = promised_.back();
+    promised_.pop_back();
+    const std::optional<Share> share = wave->claim(hand);
+    return share ? enter(wave, share) : Entered{};  // it may be over
   }
-  while (!shared_.empty()) {
-    if (shared_.front()->can_share()) return enter(shared_.front(), std::nullopt);
-    shared_.pop_front();
-  }
+  if (Wave* const wave = shared_.first()) return enter(wave, std::nullopt);
   pool_->offer(job_, false);
   return {};
 }
@@ -337,7 +365,7 @@ void Crew::leave(Wave& wave) {
 void Crew::forget_memory(Wave& wave) noexcept {
   lost_memory_.store(true, std::memory_order_relaxed);
   wave.drop();
-  ring();
+  stop(wave);
 }
 
 bool Crew::help_within(const Region& region, u32 depth) {
@@ -346,16 +374,10 @@ bool Crew::help_within(const Region& region, u32 depth) {
   Wave* inner = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    for (Wave* wave : shared_) {
-      const Region& other = wave->region();
-      const bool is_within = region.item < other.item && other.item_end <= region.item_end;
-      if (!is_within || !wave->can_share()) continue;
-      inner = wave;
-      inner->enter();
-      break;
-    }
+    inner = shared_.first(region.item + 1, region.item_end);
+    if (!inner) return false;
+    inner->enter();
   }
-  if (!inner) return false;
   bool helped = false;
   try {
     const u32 rings = bell_->rings.load(std::memory_order_acquire);
@@ -417,7 +439,7 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
         wave.finish(share);
         return true;
     }
-    ring();
+    stop(wave);
     return true;
   }
 }
@@ -431,21 +453,27 @@ bool Crew::may_go_on() {
 Strand& Crew::borrow_strand() {
   const std::lock_guard lock(mutex_);
   if (spare_strands_.empty()) {
+    if (strands_.size() == strands_.capacity()) {
+      // First, so that there is room for all strands that there are, whatever fails.
+      const size_t room = 2 * strands_.size() + 8;
+      for (std::vector<Strand*>* list : {&spare_strands_, &at_work_, &parked_}) {
+        list->reserve(room + 1);    // the root's too
+      }
+      strands_.reserve(room);
+    }
     const auto thread = static_cast<u32>(strands_.size()) + 1;
-    // First, so that there is room for all strands that there are, whatever fails.
-    spare_strands_.reserve(strands_.size() + 1);
-    parked_.reserve(strands_.size() + 2);
-    ready_.reserve(strands_.size() + 2);
     strands_.push_back(std::make_unique<Strand>(run_, thread));
-    return *strands_.back();
+    spare_strands_.push_back(strands_.back().get());
   }
-  Strand* strand = spare_strands_.back();
+  Strand& strand = *spare_strands_.back();
   spare_strands_.pop_back();
-  return *strand;
+  put_in(at_work_, strand);
+  return strand;
 }
 
 void Crew::give_back(Strand& strand) {
   const std::lock_guard lock(mutex_);
+  take_from(at_work_, strand);
   spare_strands_.push_back(&strand);
 }
 
@@ -454,8 +482,9 @@ void Crew::give_back(Strand& strand) {
 bool Crew::park(Strand& strand) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(strand.is_woken, false)) return false;
+  if (&strand != caller_) take_from(at_work_, strand);
   strand.parking = Strand::Parking::Parked;
-  parked_.push_back(&strand);
+  put_in(parked_, strand);
   return true;
 }
 
@@ -466,17 +495,22 @@ void Crew::wake(Strand& strand) {
 
 // Under the mutex.
 void Crew::wake_now(Strand& strand) {
-  if (strand.parking == Strand::Parking::No) {
+  if (strand.parking == Strand::Parking::Ready) return;
+  if (strand.parking != Strand::Parking::Parked) {
     strand.is_woken = true;
     return;
   }
-  if (strand.parking == Strand::Parking::Ready) return;
-  *std::ranges::find(parked_, &strand) = parked_.back();
-  parked_.pop_back();
+  take_from(parked_, strand);
   strand.parking = Strand::Parking::Ready;
-  ready_.push_back(&strand);
+  (strand.job.hand == Hand::Caller ? ready_for_caller_ : ready_).add(strand);
   if (is_open_) pool_->offer(job_, true);
   stir();
+}
+
+// Under the mutex: one that was ready.
+void Crew::go_on(Strand& strand) {
+  strand.parking = Strand::Parking::No;
+  if (&strand != caller_) put_in(at_work_, strand);
 }
 
 void Crew::stir() {
@@ -489,16 +523,18 @@ bool Crew::is_parked(const Strand& strand) {
   return strand.parking != Strand::Parking::No;
 }
 
-// Under the mutex: the one that has been ready for longest.
-Strand* Crew::take_ready(bool for_caller) {
-  for (size_t i = 0; i < ready_.size(); ++i) {
-    Strand* strand = ready_[i];
-    if (!for_caller && strand->job.hand == Hand::Caller) continue;
-    ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(i));
-    strand->parking = Strand::Parking::No;
-    return strand;
-  }
-  return nullptr;
+void StrandLine::add(Strand& strand) {
+  strand.next_ready = nullptr;
+  (last_ ? last_->next_ready : first_) = &strand;
+  last_ = &strand;
+}
+
+Strand* StrandLine::take() {
+  Strand* const strand = first_;
+  if (!strand) return nullptr;
+  first_ = strand->next_ready;
+  if (!first_) last_ = nullptr;
+  return strand;
 }
 
 bool Crew::lead(Strand& root, i64 pause_at_ns) {
@@ -538,14 +574,24 @@ bool Crew::lead(Strand& root, i64 pause_at_ns) {
 Crew::Entered Crew::enter_as_caller(Strand& root) {
   const u32 rings = bell_->rings.load(std::memory_order_acquire);
   const std::lock_guard lock(mutex_);
-  if (Strand* strand = take_ready(true)) {
+  Strand* const strand = ready_for_caller_.empty() ? ready_.take() : ready_for_caller_.take();
+  if (strand) {
+    go_on(*strand);
     return {strand == &root ? nullptr : strand->job.wave, strand, std::nullopt, rings};
   }
-  for (Wave* wave : open_) {
-    const std::optional<Share> share = wave->claim(Hand::Caller);
-    if (!share) continue;
-    wave->enter();
-    return {wave, nullptr, share, rings};
+  const auto enter = [rings](Wave& wave) -> Entered {
+    const std::optional<Share> share = wave.claim(Hand::Caller);
+    if (!share) return {};
+    wave.enter();
+    return {&wave, nullptr, share, rings};
+  };
+  while (!pinned_.empty()) {
+    Wave& wave = pinned_.last();
+    if (Entered entered = enter(wave); entered.wave) return entered;
+    pinned_.remove(wave);
+  }
+  while (Wave* const wave = shared_.first()) {
+    if (Entered entered = enter(*wave); entered.wave) return entered;
   }
   return {};
 }
@@ -569,26 +615,21 @@ void Crew::look_after() {
   if (is_new) return;  // most runs end before the next look
 
   bell_->asked.store(true, std::memory_order_relaxed);
-  size_t strands = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    strands = strands_.size();
-  }
   caller_->expose_if_calling();
-  for (size_t i = 0; i < strands; ++i) {
+  for (size_t next = 0;; ++next) {
     Strand* strand = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      strand = strands_[i].get();
+      if (next < at_work_.size()) strand = at_work_[next];
     }
-    strand->expose_if_calling();
+    if (!strand) break;
+    strand->expose_if_calling();    // it may have come to an end meanwhile
   }
 
   bool has_work = false;
   {
     const std::lock_guard lock(mutex_);
-    has_work = !ready_.empty() ||
-               std::ranges::any_of(shared_, [](Wave* wave) { return wave->can_share(); });
+    has_work = !ready_.empty() || shared_.first();
   }
   if (!has_work) return;
   pool_->invite(threads_ - 1);

@@ -1,11 +1,10 @@
 // The threads at work on a run: the waves that they share, and who comes to help.
 #pragma once
 
-#include <deque>
 #include <map>
 
 #include "base/pool.hpp"
-#include "run/wave.hpp"
+#include "run/wave_lists.hpp"
 #include "run/worth.hpp"
 
 namespace soma {
@@ -14,6 +13,18 @@ class Strand;
 struct RunState;
 
 enum class LaunchMode : u8;  // run.hpp
+
+// First in, first out, without memory of its own.
+class StrandLine {
+ public:
+  bool empty() const { return !first_; }
+  void add(Strand& strand);
+  Strand* take();                  // nullptr: there is none
+  void clear() { first_ = last_ = nullptr; }
+
+ private:
+  Strand *first_ = nullptr, *last_ = nullptr;
+};
 
 class Crew {
  public:
@@ -33,6 +44,8 @@ class Crew {
   Pool::Bell& bell() { return *bell_; }
   // Has every strand look whether it must stop.
   void ring();
+  // The same, as a branch of this wave failed, or the wave was dropped.
+  void stop(Wave& wave);
   bool has_light_fence() const { return has_light_fence_; }
   bool is_alone() const { return is_alone_; }
   bool is_measuring() const { return worth_.is_measuring(); }
@@ -64,7 +77,7 @@ class Crew {
   // False: the time is over.
   bool lead(Strand& root, i64 pause_at_ns);
 
-  // The wave of which an earlier branch failed, so that this node need not run; nullptr: none.
+  // A wave of which an earlier branch failed, so that this node need not run; nullptr: none.
   const Wave* stopped_by(u32 node);
   bool lost_memory() const { return lost_memory_.load(std::memory_order_relaxed); }
 
@@ -72,7 +85,6 @@ class Crew {
   static constexpr u8 has_pinned = BranchQueue::has_pinned, has_waits = BranchQueue::has_waits,
                       has_steps = BranchQueue::has_steps;
 
-  bool is_wave(u32 item) const;
   Status find_traits();
   u32 threads_needed() const;
   void stop_at(std::vector<WorthyWave> waves);
@@ -94,8 +106,9 @@ class Crew {
   bool work_on(Wave& wave, const Share& share, Hand hand, Strand& strand);
   bool walk(Strand& strand, i64 pause_at_ns, bool is_caller);
   void leave(Wave& wave);
-  Strand* take_ready(bool for_caller);
+  void put_away(Wave& wave);
   void wake_now(Strand& strand);
+  void go_on(Strand& strand);
   void stir();
   Entered enter_as_caller(Strand& root);
   bool may_go_on();
@@ -125,12 +138,20 @@ class Crew {
 
   std::mutex mutex_;               // guards:
   std::vector<std::unique_ptr<Wave>> waves_;
-  std::vector<Wave*> open_, spare_;
-  std::deque<Wave*> shared_;       // of the open ones, those in which there may be work
+  std::vector<Wave*> spare_;
+  WaveBag<&Wave::open_place> open_;
+  // Of the open ones: those in which there may be work, also such as only the caller may do; those
+  // of which branches need not run any more; and one for each hand that is promised to it.
+  WaveRow shared_;
+  WaveBag<&Wave::pinned_place> pinned_;
+  WaveBag<&Wave::stopped_place> stopped_;
+  std::vector<Wave*> promised_;
   std::map<u32, std::unique_ptr<BranchOrder>> orders_;  // by item
   std::vector<std::unique_ptr<Strand>> strands_;
   std::vector<Strand*> spare_strands_;
-  std::vector<Strand*> parked_, ready_;  // of all, the root's too
+  std::vector<Strand*> at_work_;   // but the root's
+  std::vector<Strand*> parked_;    // of all, the root's too
+  StrandLine ready_, ready_for_caller_;
   i32 hands_ = 0;                  // at work on shares, without the owners of waves
   i32 coming_ = 0;                 // summoned
 

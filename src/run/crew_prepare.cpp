@@ -17,7 +17,6 @@ namespace soma {
 Status Crew::prepare() {
   SOMA_TRY(find_traits());
   parked_.reserve(1);
-  ready_.reserve(1);
   if (!run_.course.has_waves()) return {};
   needed_ = threads_needed();
   const u32 there = pool_ ? static_cast<u32>(pool_->summon_max()) + 1 : 1;
@@ -44,14 +43,13 @@ Status Crew::prepare() {
 
 // Those that have to be shared, and those that are worth it.
 void Crew::stop_at(std::vector<WorthyWave> waves) {
-  if (launch_ == LaunchMode::Always) waves.clear();
-  const bool adds = launch_ == LaunchMode::Always || !traits_.empty();
-  for (u32 item = 0; adds && item < run_.plan.items.size(); ++item) {
-    if (!is_wave(item) || (launch_ == LaunchMode::Adaptive && !waits(item) && !awaits(item))) {
-      continue;
-    }
-    std::erase_if(waves, [item](const WorthyWave& wave) { return wave.item == item; });
-    waves.push_back({item, 1});
+  const auto has_to = [this](u32 item) {
+    return launch_ == LaunchMode::Always || waits(item) || awaits(item);
+  };
+  std::erase_if(waves, [&](const WorthyWave& wave) { return has_to(wave.item); });
+  const bool any_has_to = launch_ == LaunchMode::Always || !traits_.empty();
+  for (u32 item = 0; any_has_to && item < run_.plan.items.size(); ++item) {
+    if (is_wave(run_.plan.items[item].variant) && has_to(item)) waves.push_back({item, 1});
   }
   run_.course.stop_at_waves(waves);
 }
@@ -106,7 +104,7 @@ u32 Crew::threads_needed() const {
   std::vector<u32> most(items.size(), 1), sum(items.size(), 0), others(items.size(), 0);
   for (u32 item = static_cast<u32>(items.size()); item-- > 0;) {
     const u32 together = std::max(sum[item] + others[item], u32{1});
-    const u32 needed = is_wave(item) ? together : most[item];
+    const u32 needed = is_wave(items[item].variant) ? together : most[item];
     if (item == 0) return needed;
     const u32 around = run_.course.parent(item);
     most[around] = std::max(most[around], needed);

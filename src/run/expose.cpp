@@ -39,10 +39,9 @@ void Strand::expose(u32 node) {
        branch = course().parent(branch)) {
     while (frames_[frame].region.item > branch) --frame;  // those lie in the branch
     const u32 item = course().parent(branch);
-    const bool is_wave =
-        items[item].variant == Variant::Parallel || items[item].variant == Variant::Dataflow;
     const u32 item_end = std::min(items[item].end, frames_[frame].region.item_end);
-    if (!is_wave || items[branch].end >= item_end || run_.crew.is_small(item)) continue;
+    const bool has_rest = is_wave(items[item].variant) && items[branch].end < item_end;
+    if (!has_rest || run_.crew.is_small(item)) continue;
     terms.item = item;
     terms.first = branch;
     terms.item_end = item_end;

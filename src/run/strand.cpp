@@ -231,11 +231,11 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
   if (failure_) {
     const bool stops_others = !failure_->is_suspension;
     frame.wave->fail(frame.share, take_failure());
-    if (stops_others) run_.crew.ring();
+    if (stops_others) run_.crew.stop(*frame.wave);
   } else if (frame.wave != failed) {
     frame.dropped_for = failed;
     frame.wave->drop();
-    run_.crew.ring();
+    run_.crew.stop(*frame.wave);
   }
   return Next::Go;
 }

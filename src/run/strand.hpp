@@ -43,8 +43,11 @@ class Strand {
     Hand hand = Hand::Caller;       // a caller's strand is walked by the caller only
   };
   Job job = {};
-  enum class Parking : u8 { No, Parked, Ready } parking = Parking::No;  // guarded by the crew's
-  bool is_woken = false;                                                // mutex, both
+  // Guarded by the crew's mutex, all four.
+  enum class Parking : u8 { No, Parked, Ready } parking = Parking::No;
+  bool is_woken = false;
+  u32 list_place = 0;               // in the list of those that are parked, or at work
+  Strand* next_ready = nullptr;
 
  private:
   friend class NodeCall;

@@ -55,9 +55,16 @@ void Wave::set(const Terms& terms) {
   dropped_from_.store(no_node, std::memory_order_relaxed);
 }
 
-u32 Wave::branch_end(u32 item) const {
-  while (course_.parent(item) != item_) item = course_.parent(item);
-  return plan_.items[item].end;
+// Outwards from the item and onwards from `first` at the same time, whichever comes there sooner:
+// waves may nest deeply, but then they have few branches each, or have many, but then those are
+// mostly small. All claims of a wave together never cost more than its branches.
+u32 Wave::branch_end(u32 first, u32 item) const {
+  while (plan_.items[first].end <= item) {
+    if (course_.parent(item) == item_) return plan_.items[item].end;
+    item = course_.parent(item);
+    first = plan_.items[first].end;
+  }
+  return plan_.items[first].end;
 }
 
 Share Wave::begun() const {
@@ -81,7 +88,7 @@ std::optional<Share> Wave::claim_loose() {
     const u32 begin = course_.items(first, first).begin;
     const u32 nodes = std::max((region_.end - begin) / (2 * threads_), nodes_min_);
     const u32 last = begin + std::min(std::max(nodes, u32{1}), region_.end - begin) - 1;
-    const u32 end = branch_end(course_.item_of(last));
+    const u32 end = branch_end(first, course_.item_of(last));
     if (cursor_.compare_exchange_weak(first, end, std::memory_order_acq_rel)) {
       return Share{course_.items(first, end)};
     }
@@ -116,7 +123,7 @@ void Wave::fail(const Share& share, Failure failure) {
 }
 
 void Wave::fail_here(const Share& share, u32 node) {
-  const u32 behind = branch_end(course_.item_of(node));
+  const u32 behind = branch_end(std::max(share.region.item, region_.item), course_.item_of(node));
   if (has_queue_) {
     const u32 failed = queue_.order().number_of(course_.item_of(node));
     if (share.run.count > 0) queue_.finish({share.run.first, failed + 1 - share.run.first});
@@ -180,11 +187,6 @@ void Wave::promise(u32 hands) {
 void Wave::withdraw(u32 hands) {
   const std::lock_guard lock(mutex_);
   queue_.withdraw(hands);
-}
-
-u32 Wave::promised() {
-  const std::lock_guard lock(mutex_);
-  return has_queue_ ? queue_.promised() : 0;
 }
 
 // ---- Waiting

@@ -1,6 +1,7 @@
 // A wave that several threads share: who has which branches, and which of them failed first.
 #pragma once
 
+#include <map>
 #include <mutex>
 
 #include "run/branch_queue.hpp"
@@ -68,7 +69,6 @@ class Wave {
   u32 idle_branches(bool owner_is_free);
   void promise(u32 hands);
   void withdraw(u32 hands);
-  u32 promised();
 
   // ---- Helpers inside; the owner waits for them
   void enter() { inside_.fetch_add(1, std::memory_order_relaxed); }
@@ -78,8 +78,16 @@ class Wave {
   u32 changes() const { return changes_.load(std::memory_order_acquire); }
   void await_change(u32 seen, i64 longest_ns);
 
+  // ---- Where it is in the crew's lists (wave_lists.hpp), guarded by the crew's mutex
+  static constexpr u32 nowhere = ~u32{0};
+  using Row = std::multimap<u32, Wave*>;
+  u32 open_place = nowhere, pinned_place = nowhere, stopped_place = nowhere;
+  Row::node_type row_node;         // while it is not in the row
+  Row::iterator row_place;         // while it is
+
  private:
-  u32 branch_end(u32 item) const;  // of the branch that an item lies in
+  // Of the branch that an item lies in, which is no branch before `first`.
+  u32 branch_end(u32 first, u32 item) const;
   std::optional<Share> claim_loose();
   void drop_from(u32 node);        // under the mutex
   void set(const Terms& terms);    // under the mutex

@@ -31,10 +31,6 @@ constexpr double queued_ns = 60;         // what a branch costs more that comes 
 constexpr double share_min_ns = 2'000;   // of a share: taking one costs about 50
 constexpr u64 measured_each = 256;       // runs
 
-bool is_wave(Variant variant) {
-  return variant == Variant::Parallel || variant == Variant::Dataflow;
-}
-
 }  // namespace
 
 Worth::Worth(const Plan& plan, const Course& course) : plan_(plan), course_(course) {}

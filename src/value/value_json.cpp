@@ -103,6 +103,14 @@ std::string place(std::span<const Writing> open) {
   return out;
 }
 
+// Nobody reads NUL in JSON here (base/json_validate.cpp), so nobody writes it.
+Error with_nul(std::span<const Writing> open, std::string_view what) {
+  return fail(Reason::value_no_json,
+              "{}: the {} holds the character NUL, which texts in JSON may not: take it out, or "
+              "make it bytes",
+              place(open), what);
+}
+
 Error without_form(std::span<const Writing> open, const Value& value) {
   return fail(Reason::value_no_json,
               "{}: expected a value that has a JSON form, got {}: leave it out, or turn it into a "
@@ -128,7 +136,10 @@ Status begin(JsonWriter& writer, const Value& value, std::vector<Writing>& open)
       if (!std::isfinite(value.number())) return without_form(open, value);
       writer.value(value.number());
       break;
-    case ValueKind::Text: writer.value(value.text()); break;
+    case ValueKind::Text:
+      if (value.text().find('\0') != std::string_view::npos) return with_nul(open, "text");
+      writer.value(value.text());
+      break;
     case ValueKind::Bytes:
       writer.object().field("bytes", base64(value.bytes())).close();
       break;
@@ -160,7 +171,11 @@ Status write_value(JsonWriter& writer, const Value& value) {
       continue;
     }
     const size_t at = top.at++;
-    if (!is_list) writer.key(top.whole->map()[at].key);
+    if (!is_list) {
+      const std::string_view key = top.whole->map()[at].key;
+      if (key.find('\0') != std::string_view::npos) return with_nul(open, "key");
+      writer.key(key);
+    }
     const Value& part = is_list ? top.whole->list()[at] : top.whole->map()[at].value;
     SOMA_TRY(begin(writer, part, open));
   }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import weakref
 from typing import Any, Callable, Iterator, NamedTuple, Union
 
 from ._run import Op
@@ -27,10 +29,24 @@ class Piece:
         raise NotImplementedError
 
     def __rshift__(self, other: "Piece") -> "Piece":
-        return _Pair(self, other, True) if isinstance(other, Piece) else NotImplemented
+        return _Pair(self, piece_of(other), True)
 
     def __or__(self, other: "Piece") -> "Piece":
-        return _Pair(self, other, False) if isinstance(other, Piece) else NotImplemented
+        return _Pair(self, piece_of(other), False)
+
+
+def piece_of(thing: Any) -> Piece:
+    """What is given as a piece, or an exception that says what to give instead."""
+    if isinstance(thing, Piece):
+        return thing
+    if isinstance(thing, Function):
+        name = getattr(thing.function, "__name__", "function")
+        raise TypeError(f"{name} makes nodes and is none: call it, {name}()")
+    if callable(thing):
+        raise TypeError(f"{thing!r} is no part of a graph: decorate it with soma.node, and call it "
+                        "for each node")
+    raise TypeError(f"a part of a graph is a node, or nodes put together by >> and |, not "
+                    f"{thing!r}")
 
 
 class _Pair(Piece):
@@ -84,6 +100,11 @@ class Function:
         self._settings = settings
         functools.update_wrapper(self, op.function)
 
+    def _no_piece(self, _other: Any) -> Any:
+        piece_of(self)
+
+    __rshift__ = __or__ = __rrshift__ = __ror__ = _no_piece
+
     def __call__(self, id: str | None = None, **settings: Any) -> Node:
         """A node. Settings, such as `config`, are added to those of the decorator."""
         made = Node(id, op=self.op.name, **{**self._settings, **settings})
@@ -92,25 +113,52 @@ class Function:
         return made
 
 
+# Functions made within others, and lambdas, share their names with others.
+_numbers: dict[str, Iterator[int]] = {}
+_numbered: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
+
+
+def _op_name(function: Callable[..., Any]) -> str:
+    """The name by which plans know a function: its own with its module's, and if that says
+    "<lambda>" or "<locals>", with a number for all but the first of that name."""
+    module = getattr(function, "__module__", None) or "builtins"
+    name = f"{module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    if "<" not in name:
+        return name
+    try:
+        known = _numbered.get(function)
+    except TypeError:  # it has no hash, or can't be held weakly
+        known = None
+    if known is not None:
+        return known
+    number = next(_numbers.setdefault(name, itertools.count(1)))
+    unique = f"{name}_{number}" if number > 1 else name
+    try:
+        _numbered[function] = unique
+    except TypeError:
+        pass
+    return unique
+
+
 def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
          version: int | None = None, thread: str = "any", waits: bool = False,
          **settings: Any) -> Any:
     """Makes a function the code of nodes. What the node reads is its argument, if it takes one; a
     parameter named `call` gets the call (soma.Call). What it returns is the node's value.
 
-    `op` is the name by which plans know it, by default that of the function with its module's;
-    `version` is one of that name. `thread="caller"` keeps it on the thread that waits for the run,
-    `waits` says that it may wait for another branch. Other settings are those of nodes in graph
-    documents: cacheable, deterministic, differentiable, config, target, inputs, outputs, …
+    `op` is the name by which plans know it, by default that of the function with its module's, and
+    with a number if it is one of several lambdas or closures; `version` is one of that name.
+    `thread="caller"` keeps it on the thread that waits for the run, `waits` says that it may wait
+    for another branch. Other settings are those of nodes in graph documents: cacheable,
+    deterministic, differentiable, config, target, inputs, outputs, …
     What is cacheable is found again by `op` and `version`, so it needs a name that is its own.
     """
     def decorate(function: Callable[..., Any]) -> Function:
-        module = getattr(function, "__module__", None) or "builtins"
-        name = getattr(function, "__qualname__", type(function).__qualname__)
-        if settings.get("cacheable") and not op and (module == "__main__" or "<" in name):
-            raise ValueError(f"{module}.{name} may be the name of another function in another "
-                             "program: a cacheable one needs op='a.name.of.its.own'")
-        made = Op(op or f"{module}.{name}", function, version or 0, thread, waits)
+        name = op or _op_name(function)
+        if settings.get("cacheable") and not op and (name.startswith("__main__.") or "<" in name):
+            raise ValueError(f"{name} may be the name of another function in another program: a "
+                             "cacheable one needs op='a.name.of.its.own'")
+        made = Op(name, function, version or 0, thread, waits)
         told = {"op_version": version} if version else {}
         return Function(made, {**told, **({"waits": True} if waits else {}), **settings})
 
@@ -120,9 +168,14 @@ def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
 # ---- Constructs: a node, and the pieces that it owns
 
 class _Construct(Piece):
+    """A loop ends where it begins, at its node. Of arms and hand-offs one runs, so all their ends
+    are ends."""
+
     def __init__(self, node: Node, owned: list[tuple[Piece, dict[str, Any]]]) -> None:
         self._node, self._owned = node, owned
-        self.sources = self.sinks = (node,)
+        self.sources = (node,)
+        self.sinks = self.sources if node.kind == "loop" else tuple(
+            sink for piece, _ in owned for sink in piece.sinks)
 
     def _parts(self) -> Iterator[Piece | Edge]:
         yield self._node
@@ -136,25 +189,31 @@ def loop(body: Piece, id: str | None = None, **settings: Any) -> Piece:
     """Runs `body` again and again. `max_iterations`; `until`: "body_terminal" (the default: until
     its one end signals so), "exhaust", or the node whose value is the signal; `carry_from`: the
     node of `body`, or its id, whose value the next pass reads."""
-    return _Construct(Node(id, kind="loop", **settings), [(body, {})])
+    return _Construct(Node(id, kind="loop", **settings), [(piece_of(body), {})])
+
+
+def _node_of(thing: Any) -> Node:
+    if not isinstance(piece_of(thing), Node):
+        raise TypeError(f"what decides is one node, and {thing!r} is a piece of several")
+    return thing
 
 
 def branch(decider: Node, arms: dict[str, Piece] | None = None, *,
            labels: dict[str, Piece] | None = None) -> Piece:
     """Runs `decider`, then the first arm that takes its value: `arms` by predicates ("score > 0.8")
     or "else", in their order, then `labels` by the value itself."""
-    owned = [(piece, {"arm": arm}) for arm, piece in (arms or {}).items()]
-    owned += [(piece, {"label": label}) for label, piece in (labels or {}).items()]
+    owned = [(piece_of(piece), {"arm": arm}) for arm, piece in (arms or {}).items()]
+    owned += [(piece_of(piece), {"label": label}) for label, piece in (labels or {}).items()]
     if not owned:
         raise ValueError("a branch has arms: give a dict of predicates, or labels")
-    return _Construct(decider, owned)
+    return _Construct(_node_of(decider), owned)
 
 
 def handoff(step: Node, *targets: Piece) -> Piece:
     """A step, and what it may hand over to."""
     if not targets:
         raise ValueError("a hand-off has targets: give at least one")
-    return _Construct(step, [(target, {}) for target in targets])
+    return _Construct(_node_of(step), [(piece_of(target), {}) for target in targets])
 
 
 def flatten(piece: Piece) -> Iterator[Union[Node, Edge]]:

@@ -13,7 +13,7 @@ from typing import Any, Callable, Generator, Iterable
 from . import _api
 from ._library import Handle, blob, call, facts, lib, make, utf8
 from ._model import Runtime
-from ._node import Function, Node
+from ._node import Function, _op_name
 from ._run import Op, _message
 from ._value import Value, drop, from_value, keep, kept, to_value
 
@@ -217,8 +217,7 @@ def step(function: Callable[..., Any] | None = None, *, op: str | None = None,
     effects too. `max_turns` says how often it may yield (24). Settings are those of soma.node.
     """
     def decorate(function: Callable[..., Any]) -> Function:
-        name = f"{function.__module__}.{function.__qualname__}"
-        made = StepOp(op or name, function, version or 0)
+        made = StepOp(op or _op_name(function), function, version or 0)
         told = {"op_version": version} if version else {}
         return Function(made, {"kind": "step", **told, **settings})
 

@@ -64,8 +64,24 @@ TEST_CASE("quoted text is safe to show") {
   CHECK(quoted("Ġüß🙂") == "'Ġüß🙂'");
   CHECK(quoted("\x1b[2J\n\x7f") == "'\\x1b[2J\\x0a\\x7f'");
   CHECK(quoted(bytes({0xC2, 0x9B, 'x'})) == "'\\xc2\\x9bx'");
+  CHECK(quoted("a\u202Eb") == "'a\\xe2\\x80\\xaeb'");
   CHECK(quoted(bytes({0xFF, 'a', 0xC3})) == "'\\xffa\\xc3'");
   CHECK(quoted("") == "''");
+}
+
+TEST_CASE("characters that steer who shows them") {
+  const auto is_direction = [](u32 code) {
+    return code == 0x61C || code == 0x200E || code == 0x200F ||
+           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  };
+  for (u32 code = 0; code < 0x11000; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    const bool steers = code < 0x20 || (code >= 0x7F && code < 0xA0) || is_direction(code);
+    const std::string one = encoded(code);
+    if (control_length(one + "x", 0) != (steers ? one.size() : 0)) FAIL("code point " << code);
+  }
+  CHECK(control_length("\xE2\x80", 0) == 0);
+  CHECK(control_length("", 0) == 0);
 }
 
 TEST_CASE("quoted text is cut between characters") {

@@ -1,5 +1,5 @@
 // Proves that automatic ids are new and readable, and that graphs are put together as defined: by
-// sinks and sources, of the outermost level only.
+// sources of the outermost level, and by sinks, of which arms and hand-offs have their own.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -197,29 +197,31 @@ TEST_CASE("a loop stands for its body, joins in it included") {
   CHECK(sources_of(graph_of("l:loop p y", "l~p l>y")) == "l");
 }
 
-TEST_CASE("an arm is in its branch, a join of arms is not") {
+TEST_CASE("a branch begins at its node and ends at the ends of its arms, or where they join") {
   const Graph open = graph_of("b:branch y y2 n", "b~y:else b~n:it y>y2");
-  CHECK(sinks_of(open) == "b");
+  CHECK(sinks_of(open) == "y2 n");
   CHECK(sources_of(open) == "b");
   const Graph joined = graph_of("b:branch y n k", "b~y:else b~n:it y>k n>k");
   CHECK(sinks_of(joined) == "k");
   CHECK(sources_of(joined) == "b");
   // Only one arm goes on, to a node that also reads an outer one.
   const Graph mixed = graph_of("o b:branch y n k", "b~y b~n y>k o>k");
-  CHECK(sinks_of(mixed) == "k");
+  CHECK(sinks_of(mixed) == "n k");
   CHECK(sources_of(mixed) == "o b");
   // A function whose control edge has an arm is a branch too; without one the edge is only order.
-  CHECK(sinks_of(graph_of("f y", "f~y:it")) == "f");
+  CHECK(sinks_of(graph_of("f y z", "f~y:it f~z:else")) == "y z");
+  CHECK(sources_of(graph_of("f y", "f~y:it")) == "f");
   CHECK(sinks_of(graph_of("f y", "f~y")) == "y");
   Graph labelled = graph_of("f y", "f~y");
   labelled.edges[0].edit().label = "yes";
-  CHECK(sinks_of(labelled) == "f");
+  CHECK(sinks_of(labelled) == "y");
+  CHECK(sources_of(labelled) == "f");
 }
 
-TEST_CASE("a hand-off is in its step") {
-  CHECK(sinks_of(graph_of("s:step h h2 r", "s~h h>h2 s>r")) == "r");
-  CHECK(sinks_of(graph_of("s:step h h2", "s~h s~h2")) == "s");
-  // Two hand-offs that come together leave the step, as arms do.
+TEST_CASE("a step begins at its node and ends at the ends of its hand-offs, as a branch does") {
+  CHECK(sinks_of(graph_of("s:step h h2 r", "s~h h>h2 s>r")) == "h2 r");
+  CHECK(sinks_of(graph_of("s:step h h2", "s~h s~h2")) == "h h2");
+  CHECK(sources_of(graph_of("s:step h h2", "s~h s~h2")) == "s");
   CHECK(sinks_of(graph_of("s:step g h k", "s~g s~h g>k h>k")) == "k");
 }
 
@@ -230,6 +232,10 @@ TEST_CASE("constructs in constructs stand for all that is in them") {
   const Graph deep = graph_of("l:loop b:branch m:loop p n z", "l~b b~m:it m~p b~n:else l>z");
   CHECK(sinks_of(deep) == "z");
   CHECK(sources_of(deep) == "l");
+  // A loop in an arm is an end of the branch, its body is none; a branch in an arm ends as arms do.
+  CHECK(sinks_of(graph_of("b:branch l:loop p n", "b~l:it l~p b~n:else")) == "l n");
+  CHECK(sinks_of(graph_of("b:branch c:branch y n u", "b~c:it c~y:it c~n:else b~u:else")) ==
+        "y n u");
   // A join of arms of different depth is where the outer branch is.
   CHECK(sinks_of(graph_of("b:branch c:branch y n u k",
                           "b~c:it c~y:it c~n:else b~u:else y>k n>k u>k")) == "k");

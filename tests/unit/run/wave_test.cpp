@@ -384,38 +384,6 @@ TEST_CASE("a run may go in the middle of it") {
   CHECK(ended);
 }
 
-TEST_CASE("a hundred thousand waves within each other") {
-  // Sequence [n, Parallel [leaf, Sequence [n, Parallel [ … ]]]]
-  constexpr u32 depth = 100'000;
-  Plan plan;
-  ItemWriter items;
-  const auto add = [&](u32 number, std::string_view prefix) {
-    PlanNode& node = plan.nodes.emplace_back();
-    node.id = text("{}{}", prefix, number);
-    node.op = "std.identity";
-    items.leaf(Variant::Execute, static_cast<u32>(plan.nodes.size() - 1));
-  };
-  for (u32 i = 0; i < depth; ++i) {
-    items.open(Variant::Sequence);
-    add(i, "n");
-    items.open(Variant::Parallel);
-    add(i, "leaf");
-  }
-  add(depth, "n");
-  for (u32 i = 0; i < depth; ++i) {
-    items.close();
-    items.close();
-  }
-  plan.items = std::move(items).take();
-  plan.leaves = {static_cast<u32>(plan.nodes.size() - 1)};
-  const fixture::TestOps ops;
-  const auto pool = fixture::pool_of(2);
-  for (const LaunchMode launch : {LaunchMode::Adaptive, LaunchMode::Always}) {
-    CHECK(fixture::outcome(plan, ops, Value::integer(7), {.pool = pool.get(), .launch = launch}) ==
-          "7");
-  }
-}
-
 TEST_CASE("a wave of a hundred thousand branches, all of them at work") {
   auto square = [](NodeCall& call) -> Status {
     call.output() = Value::integer(call.index() * i64{call.index()});

@@ -185,4 +185,14 @@ TEST_CASE("without memory neither way leaks") {
 
 TEST_SUITE_END();
 
+TEST_CASE("what no reader takes is not written") {
+  const std::string with_nul("a\0b", 3);
+  CHECK(refusal(Value::text(with_nul)) ==
+        "it: the text holds the character NUL, which texts in JSON may not: take it out, or make "
+        "it bytes");
+  CHECK(refusal(Value::list({Value::text("a"), Value::map({{with_nul, Value()}})}))
+            .starts_with("it[1][\"a\\u0000b\"]: the key holds the character NUL"));
+  CHECK(value_json(Value::bytes({'a', 0})).ok());
+}
+
 }  // namespace soma
