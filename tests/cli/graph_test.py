@@ -618,12 +618,13 @@ class Readme(unittest.TestCase):
         blocks = re.findall(r"^```\n(\$ [^`]*examples/graphs[^`]*?)```$", text, re.M)
         shown = [each for block in blocks
                  for each in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
-        self.assertGreaterEqual(len(shown), 2)
-        for command, output in shown:
-            done = subprocess.run(["sh", "-c", command.replace("build/release/soma", TOOL)],
-                                  capture_output=True, text=True, cwd=ROOT, timeout=LIMIT_S,
-                                  check=True)
-            self.assertEqual(done.stdout, output.rstrip("\n") + "\n", command)
+        self.assertGreaterEqual(len(shown), 3)
+        with tempfile.TemporaryDirectory() as journal:
+            for command, output in shown:
+                here = command.replace("build/release/soma", TOOL).replace("build/journal", journal)
+                done = subprocess.run(["sh", "-c", here], capture_output=True, text=True, cwd=ROOT,
+                                      timeout=LIMIT_S, check=True)
+                self.assertEqual(done.stdout, output.rstrip("\n") + "\n", command)
 
 
 if __name__ == "__main__":
