@@ -24,14 +24,14 @@ namespace {
 
 constexpr size_t shown_max = 4096;
 
-Error start_failure(const Program& program, std::string_view why) {
-  return fail(Reason::exec_start, "program {} can't be started: {}", quoted(program.argv[0]), why)
-      .with("program", program.argv[0]);
+Error start_failure(const Command& command, std::string_view why) {
+  return fail(Reason::exec_start, "program {} can't be started: {}", quoted(command.argv[0]), why)
+      .with("program", command.argv[0]);
 }
 
-Error system_failure(const Program& program, std::string_view what, int code,
+Error system_failure(const Command& command, std::string_view what, int code,
                      std::string_view hint = "") {
-  return start_failure(program, text("{} failed: {} (errno {}){}", what, system_text(code), code,
+  return start_failure(command, text("{} failed: {} (errno {}){}", what, system_text(code), code,
                                      hint))
       .with("errno", i64{code});
 }
@@ -45,59 +45,59 @@ bool has_nul(const std::vector<std::string>& texts) {
   return false;
 }
 
-Status check(const Program& program) {
-  if (program.argv.empty() || program.argv[0].empty()) {
+Status check(const Command& command) {
+  if (command.argv.empty() || command.argv[0].empty()) {
     return fail(Reason::exec_start, "no program is named: argv begins with a name or a path");
   }
-  if (has_nul(program.argv) || has_nul(program.environment) || has_nul({program.folder})) {
-    return start_failure(program, "what it is given holds a NUL character, which no program can be "
+  if (has_nul(command.argv) || has_nul(command.environment) || has_nul({command.folder})) {
+    return start_failure(command, "what it is given holds a NUL character, which no program can be "
                                   "given: remove it");
   }
   struct stat found = {};
-  if (program.folder.empty()) return {};
-  if (::stat(program.folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return {};
-  return start_failure(program, text("there is no folder {} to run it in: make it, or name another",
-                                     quoted(program.folder, shown_max)))
-      .with("path", program.folder);
+  if (command.folder.empty()) return {};
+  if (::stat(command.folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return {};
+  return start_failure(command, text("there is no folder {} to run it in: make it, or name another",
+                                     quoted(command.folder, shown_max)))
+      .with("path", command.folder);
 }
 
-bool is_executable(const Program& program, const std::string& path) {
-  const bool is_relative = path[0] != '/' && !program.folder.empty();
-  const std::string from_here = is_relative ? program.folder + "/" + path : path;
+bool is_executable(const Command& command, const std::string& path) {
+  const bool is_relative = path[0] != '/' && !command.folder.empty();
+  const std::string from_here = is_relative ? command.folder + "/" + path : path;
   struct stat found = {};
   return ::stat(from_here.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
          ::faccessat(AT_FDCWD, from_here.c_str(), X_OK, AT_EACCESS) == 0;
 }
 
 // Of a name that is there twice the first counts, as for getenv.
-std::string_view search_path(const Program& program) {
+std::string_view search_path(const Command& command) {
   constexpr std::string_view name = "PATH=";
-  for (const std::string& variable : program.environment) {
+  for (const std::string& variable : command.environment) {
     if (variable.starts_with(name)) return std::string_view(variable).substr(name.size());
   }
   return "/bin:/usr/bin";
 }
 
 // As execvp does: an empty entry is the folder.
-Result<std::string> find(const Program& program) {
-  const std::string& name = program.argv[0];
+Result<std::string> find(const Command& command) {
+  const std::string& name = command.argv[0];
   if (name.find('/') != std::string::npos) {
-    if (is_executable(program, name)) return name;
-    return start_failure(program, "no file of that path can be executed: see whether it is there, "
+    if (is_executable(command, name)) return name;
+    return start_failure(command, "no file of that path can be executed: see whether it is there, "
                                   "and may be");
   }
-  std::string_view rest = search_path(program);
+  std::string_view rest = search_path(command);
   while (true) {
     const size_t colon = rest.find(':');
     const std::string_view entry = rest.substr(0, colon);
     std::string path = (entry.empty() ? "." : std::string(entry)) + "/" + name;
-    if (is_executable(program, path)) return path;
+    if (is_executable(command, path)) return path;
     if (colon == std::string_view::npos) break;
     rest.remove_prefix(colon + 1);
   }
-  return start_failure(program, text("no folder of PATH has it ({}): install it, or name it by its "
+  return start_failure(command, text("no folder of PATH has it ({}): install it, or name it by its "
                                      "path",
-                                     quoted(search_path(program), shown_max)));
+                                     quoted(search_path(command), shown_max)));
 }
 
 // ---- Pipes
@@ -194,18 +194,18 @@ std::string_view hint(int code) {
 
 }  // namespace
 
-Result<Launched> launch(Program program) {
-  SOMA_TRY(check(program));
-  SOMA_ASSIGN(const std::string path, find(program));
+Result<Launched> launch(Command command) {
+  SOMA_TRY(check(command));
+  SOMA_ASSIGN(const std::string path, find(command));
   if (!Descriptor(open_process(::getpid())).is_open()) {
-    return system_failure(program, "watching a process by a descriptor", errno,
+    return system_failure(command, "watching a process by a descriptor", errno,
                           "; this needs Linux 5.4 or newer");
   }
   Pipe input, output, errors;
   int code = input.make(false);
   if (code == 0) code = output.make(true);
   if (code == 0) code = errors.make(true);
-  if (code != 0) return system_failure(program, "making pipes", code);
+  if (code != 0) return system_failure(command, "making pipes", code);
 
   Setting setting;
   setting.group_and_signals();
@@ -213,13 +213,13 @@ Result<Launched> launch(Program program) {
   if (code == 0) code = setting.stream(output, STDOUT_FILENO);
   if (code == 0) code = setting.stream(errors, STDERR_FILENO);
   if (code == 0) code = setting.no_other_streams();
-  if (code == 0) code = setting.folder(program.folder);
+  if (code == 0) code = setting.folder(command.folder);
   Launched made;
-  const std::vector<char*> argv = pointers(program.argv);
-  const std::vector<char*> environment = pointers(program.environment);
+  const std::vector<char*> argv = pointers(command.argv);
+  const std::vector<char*> environment = pointers(command.environment);
   if (code == 0) code = setting.spawn(made.id, path, argv.data(), environment.data());
   if (code != 0) {
-    return system_failure(program, "executing " + quoted(path, shown_max), code, hint(code));
+    return system_failure(command, "executing " + quoted(path, shown_max), code, hint(code));
   }
   made.process = Descriptor(open_process(made.id));
   // Who reaps all children of the host may have been here already: then it has ended.
@@ -227,7 +227,7 @@ Result<Launched> launch(Program program) {
     code = errno;
     ::kill(-made.id, SIGKILL);
     ::waitpid(made.id, nullptr, 0);
-    return system_failure(program, "watching it", code);
+    return system_failure(command, "watching it", code);
   }
   made.input = std::move(input.ours);
   made.output = std::move(output.ours);

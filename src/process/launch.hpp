@@ -7,7 +7,7 @@
 
 namespace soma {
 
-struct Program {
+struct Command {
   std::vector<std::string> argv;         // the first is looked up in PATH, unless it has a slash
   std::vector<std::string> environment;  // "NAME=value", all of it: PATH is taken from here
   std::string folder;                    // where it runs, and whence relative paths count; empty:
@@ -23,6 +23,6 @@ struct Launched {
 
 // In a group of its own, with no signal blocked or ignored, and of this process's descriptors none.
 // exec_start.
-Result<Launched> launch(Program program);
+Result<Launched> launch(Command command);
 
 }  // namespace soma

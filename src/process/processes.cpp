@@ -201,7 +201,7 @@ std::optional<Result<ProcessEnd>> Processes::begin(Job& job, i64 now) {
   if (!is_wanted(job)) return unwanted(request.argv[0]);
   if (running_ == places_) return std::nullopt;
   std::string name = request.argv[0];
-  Result<Launched> launched = launch(program_of(request));
+  Result<Launched> launched = launch(command_of(request));
   if (!launched.ok()) return std::move(launched).error();
   job.process.emplace(*std::move(launched), std::move(name), std::move(request.input),
                       request.timeout_ns, now);
@@ -209,20 +209,20 @@ std::optional<Result<ProcessEnd>> Processes::begin(Job& job, i64 now) {
   return std::nullopt;
 }
 
-Program Processes::program_of(const ProcessRequest& request) const {
-  Program program{request.argv, {}, request.folder};
+Command Processes::command_of(const ProcessRequest& request) const {
+  Command command{request.argv, {}, request.folder};
   const auto is_replaced = [&request](std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('='));
     return std::ranges::any_of(request.variables,
                                [name](const auto& replacing) { return replacing.first == name; });
   };
   for (const std::string& variable : environment_) {
-    if (!is_replaced(variable)) program.environment.push_back(variable);
+    if (!is_replaced(variable)) command.environment.push_back(variable);
   }
   for (const auto& [name, value] : request.variables) {
-    program.environment.push_back(name + "=" + value);
+    command.environment.push_back(name + "=" + value);
   }
-  return program;
+  return command;
 }
 
 std::optional<Result<ProcessEnd>> Processes::go_on(Job& job, i64 now) const {

@@ -69,7 +69,7 @@ class Processes {
   std::optional<Result<ProcessEnd>> go_on(Job& job, i64 now_ns) const;
   static void lose_memory(Job& job, i64 now_ns);
   bool is_wanted(const Job& job) const;
-  Program program_of(const ProcessRequest& request) const;
+  Command command_of(const ProcessRequest& request) const;
   void watch();
 
   const std::vector<std::string> environment_;

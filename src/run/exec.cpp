@@ -230,7 +230,7 @@ class Executor {
     auto execution = std::make_unique<Execution>(effect, request.argv[0],
                                                  parse && parse->text() == "json");
     SOMA_TRY(processes_.start(std::move(request), {execution.get(), is_wanted, end_execution}));
-    static_cast<void>(execution.release());  // to end_execution
+    [[maybe_unused]] const Execution* theirs = execution.release();  // end_execution's
     return {};
   }
 
@@ -248,7 +248,7 @@ Status add_exec(Ops& ops, ExecOptions options) {
   handler.destroy = Executor::destroy;
   handler.perform = Executor::perform;
   SOMA_TRY(ops.add(std::move(handler)));
-  static_cast<void>(executor.release());  // to the ops
+  [[maybe_unused]] const Executor* theirs = executor.release();  // the ops'
   NodeOp op;
   op.name = exec_name;
   op.version = 1;

@@ -43,7 +43,7 @@ class Exec(unittest.TestCase):
     def test_a_program_that_fails(self):
         with self.assertRaises(soma.Aborted) as caught:
             soma.Graph(program("sh", "-c", "echo bad >&2; exit 3")).run(processes=soma.Processes())
-        self.assertEqual(caught.exception.reason, "exec.status")
+        self.assertEqual(caught.exception.detail("cause"), "exec.status")
         self.assertEqual(caught.exception.detail("status"), "3")
         self.assertEqual(caught.exception.detail("stderr"), "'bad'")
 

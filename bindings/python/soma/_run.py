@@ -224,8 +224,8 @@ class Processes:
         variables = self.environment
         if variables is None:  # those that no text holds stay here
             variables = {name: text for name, text in os.environ.items() if _is_text(name + text)}
-        call(lib.soma_ops_allow_processes, ops, to_value(runtime, dict(variables))._raw,
-             *utf8(os.fspath(self.folder)))
+        environment = to_value(runtime, dict(variables))
+        call(lib.soma_ops_allow_processes, ops, environment._raw, *utf8(os.fspath(self.folder)))
 
 
 def _is_text(name: str) -> bool:
