@@ -64,6 +64,9 @@ class value : public detail::handle<soma_value, soma_value_retain, soma_value_re
     std::vector<const char*> keys;
     std::vector<value> values;
     for (const member& one : members) {
+      if (one.first.find('\0') != std::string::npos) {
+        throw std::invalid_argument("a key of a map ends at its first NUL: it can't hold one");
+      }
       keys.push_back(one.first.c_str());
       values.push_back(one.second);
     }
@@ -454,7 +457,10 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     const soma_code code = soma_run_execute(get(), input.get(), stop.get(), &out, &failure);
     return ended(code, out, failure);
   }
-  void start(const value& input = {}) { detail::call(soma_run_start, get(), input.get()); }
+  // To be driven by step. `stop` serves it until it ends.
+  void start(const value& input = {}, const cancel& stop = {}) {
+    detail::call(soma_run_start, get(), input.get(), stop.get());
+  }
   // The value, once there is one; throws as execute does.
   std::optional<value> step(std::chrono::nanoseconds budget) {
     soma_value* out = nullptr;
@@ -463,6 +469,11 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
         soma_run_step(get(), static_cast<std::int64_t>(budget.count()), &out, &failure);
     if (code == SOMA_OK && !out) return std::nullopt;
     return ended(code, out, failure);
+  }
+  // Ends what was started, in the middle and for good.
+  void abandon() {
+    detail::call(soma_run_abandon, get());
+    thrown_->take("");
   }
   // An empty function: nobody watches.
   void observe(observer function) {

@@ -7,6 +7,7 @@
 #include "abi/guard.hpp"
 #include "abi/ops.hpp"
 #include "abi/plan.hpp"
+#include "abi/value.hpp"
 #include "base/json_writer.hpp"
 
 using namespace soma;
@@ -24,8 +25,8 @@ struct soma_run final : soma::wall::Object {
   const Ref<soma_value> null;       // so that who runs for effects only allocates nothing
   soma_event_fn observe = nullptr;
   UserData observer;
+  std::optional<BlockingCall> started;  // by soma_run_start: the execution that is stepped through
   std::unique_ptr<Run> run;         // looks into all of the above
-  bool is_started = false;          // by soma_run_start
   std::atomic<bool> in_call{false};
 };
 
@@ -62,9 +63,15 @@ void tell(void* user, const Event& event) {
   run.observe(run.observer.get(), text.data(), text.size());
 }
 
+// What was started is over, whether well or not, and its cancel object free for others.
+struct Ending {
+  explicit Ending(soma_run& ended) : run(ended) {}
+  ~Ending() { run.started.reset(); }
+  soma_run& run;
+};
+
 // An execution that has been asked to end, and its value as a handle.
 Result<Ref<soma_value>> finish(soma_run& run) {
-  run.is_started = false;
   SOMA_ASSIGN(Value value, run.run->finish());
   if (value.is_null()) return Ref<soma_value>::share(run.null.get());
   return make<soma_value>(run.runtime, std::move(value));
@@ -103,14 +110,20 @@ soma_code soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* 
   });
 }
 
-soma_code soma_run_start(soma_run* run, const soma_value* input, soma_error** error) noexcept {
+soma_code soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
+                         soma_error** error) noexcept {
   return perform(run, error, [&]() -> Status {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    if (run->started) {
+      return fail(Reason::busy,
+                  "the run has been started already: step it to its end, or abandon it");
+    }
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
-    SOMA_TRY(run->run->start(std::move(value), nullptr));
-    run->is_started = true;
-    return {};
+    Status begun = run->started.emplace().begin(run->runtime, cancel, "run");
+    if (begun.ok()) begun = run->run->start(std::move(value), run->started->cancel());
+    if (!begun.ok()) run->started.reset();
+    return begun;
   });
 }
 
@@ -119,13 +132,25 @@ soma_code soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out,
   return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
-    if (!run->is_started) {
+    SOMA_TRY(refuse_in_tick(run->runtime));
+    if (!run->started) {
       return fail(Reason::run_not_started, "soma_run_start begins what soma_run_step goes on with");
     }
     constexpr i64 long_enough_ns = i64{1} << 62;  // a century, to which a clock can be added
     const i64 budget = std::clamp<i64>(budget_ns, 0, long_enough_ns);
     if (!run->run->step(budget)) return Ref<soma_value>();
+    const Ending ending(*run);
     return finish(*run);
+  });
+}
+
+soma_code soma_run_abandon(soma_run* run, soma_error** error) noexcept {
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    const Ending ending(*run);
+    run->run->abandon();
+    return {};
   });
 }
 

@@ -50,6 +50,10 @@ class Run {
   // run_predicate, run_input, cancelled, deadline: with details "node" and "path". Then all values
   // are let go of, and start may be called again.
   Result<Value> finish();
+  // Ends what has been started, at once: what steps wait for is of no interest any more, and values
+  // are let go of. Calls on other threads are told to stop and waited for. Fine if nothing has been
+  // started.
+  void abandon();
 
  private:
   struct State;

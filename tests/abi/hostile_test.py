@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 
-from library import API, CALLBACKS, CONSTANTS, FUNCTIONS, SOMA_NUL, Soma
+from library import API, CALLBACKS, CONSTANTS, Failure, FUNCTIONS, SOMA_NUL, Soma
 
 TINY = os.path.join(os.environ.get("SOMA_TINY_DIR", "build/tiny"), "tiny-q4_1.gguf")
 INVALID_ARGUMENT, OUT_OF_RANGE = 3, 11
@@ -170,7 +170,7 @@ class World:
         soma.library.soma_run_step(run, 10**12, ctypes.addressof(out), None)
         soma.library.soma_value_release(out)
         if name == "soma_run_step":
-            soma.call("run_start", run, self.run_input)
+            soma.call("run_start", run, self.run_input, None)
         soma.call("cancel_reset", self.handles["soma_cancel"])
         soma.call("options_set_int", self.handles["soma_options"], *soma.text("context"), 64)
         soma.call("sequence_truncate", sequence, 0)
@@ -370,7 +370,12 @@ class Count:
         soma.call("ops_add", ops, *soma.text("probe"), 0, CONSTANTS["SOMA_THREAD_CALLER"], 0,
                   ctypes.cast(node, ctypes.c_void_p), None, None)
         run = soma.call("run_create", plan, ops, None)
-        soma.library.soma_value_release(soma.call("run_execute", run, None, None))
+        try:
+            soma.library.soma_value_release(soma.call("run_execute", run, None, None))
+            problems.append(AssertionError("soma_call_fail did not fail its node"))
+        except Failure as failure:
+            if failure.reason != "run.node_failed":
+                problems.append(failure)
         for kind, handle in (("graph", graph), ("plan", plan), ("ops", ops), ("run", run)):
             getattr(soma.library, f"soma_{kind}_release")(handle)
         if problems:
