@@ -23,8 +23,10 @@ typedef struct soma_call soma_call;
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_create(const soma_runtime* runtime, soma_ops** out, soma_error** error) SOMA_NOEXCEPT;
 
-/* Computes a node. Returns SOMA_CONTINUE; anything else fails the node, and soma_call_fail says
- * why. A node that sets no output yields null. */
+/* Computes a node. Returns SOMA_CONTINUE; anything else fails the node, and so does soma_call_fail,
+ * which says why. A node that sets no output yields null. The call is over when the function
+ * returns: whoever keeps the handle is refused, whatever is called later. The handle is no address,
+ * and is for the functions of calls only. */
 typedef int32_t (SOMA_CALL* soma_node_fn)(void* user, soma_call* call);
 
 /* Names a function: for nodes whose op is `name` with this version, or with any version that has no
@@ -68,7 +70,7 @@ SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXC
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_set_output(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
 
-/* Why the node fails, for the run's error; the function then returns SOMA_STOP.
+/* The node fails, whatever its function returns, and this is why, for the run's error.
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_fail(soma_call* call, const char* message, size_t message_length,

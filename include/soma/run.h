@@ -31,23 +31,33 @@ soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* 
  * error of a failed node has its id and path as details "node" and "path", and does not depend on
  * timing: "run.node_failed", "run.exception", "run.no_arm", "run.signal", "run.predicate",
  * "run.input"; "cancelled", "deadline". The tick's phase is "run", in nodes.
- * @since 1.0  @own out  @threads one  @blocks yes tick  @null input cancel error */
+ * @since 1.0  @own out  @threads one  @blocks yes tick node event  @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, soma_value** out,
                  soma_error** error) SOMA_NOEXCEPT;
 
 /* Begins an execution that soma_run_step drives: for hosts with a loop of their own. Nothing is
- * called yet. A NULL input is null.
- * @since 1.0  @own none  @threads one  @blocks no  @null input error */
+ * called yet. A NULL input is null. The execution uses `cancel`, which it keeps alive, until it
+ * ends; the tick comes during steps.
+ * @since 1.0  @own none  @threads one  @blocks no event  @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_run_start(soma_run* run, const soma_value* input, soma_error** error) SOMA_NOEXCEPT;
+soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
+               soma_error** error) SOMA_NOEXCEPT;
 
 /* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
  * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
  * failure the execution is over too.
- * @since 1.0  @own out  @threads one  @blocks no  @null error */
+ * @since 1.0  @own out  @threads one  @blocks no tick node event  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Ends an execution that soma_run_start began, in the middle and for good: its values and its
+ * cancel object are let go of, and what came of the effects that it waits for is not asked. Waits
+ * only for functions that are running on other threads, which are told to stop. Fine if nothing has
+ * been started.
+ * @since 1.0  @own none  @threads one  @blocks no event  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
  * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",

@@ -396,7 +396,10 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     const soma_code code = soma_run_execute(get(), input.get(), stop.get(), &out, &failure);
     return ended(code, out, failure);
   }
-  void start(const value& input = {}) { detail::call(soma_run_start, get(), input.get()); }
+  // To be driven by step. `stop` serves it until it ends.
+  void start(const value& input = {}, const cancel& stop = {}) {
+    detail::call(soma_run_start, get(), input.get(), stop.get());
+  }
   // The value, once there is one; throws as execute does.
   std::optional<value> step(std::chrono::nanoseconds budget) {
     soma_value* out = nullptr;
@@ -405,6 +408,11 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
         soma_run_step(get(), static_cast<std::int64_t>(budget.count()), &out, &failure);
     if (code == SOMA_OK && !out) return std::nullopt;
     return ended(code, out, failure);
+  }
+  // Ends what was started, in the middle and for good.
+  void abandon() {
+    detail::call(soma_run_abandon, get());
+    thrown_->take("");
   }
   // The next executions are those of the run called `id`; and what it waits for is answered.
   void remember(const journal& where, std::string_view id) {

@@ -93,7 +93,7 @@
  *   @since    the level that brought it
  *   @own      the outputs that the caller releases, or whom a returned pointer belongs to
  *   @threads  any: at once from any threads.  one: one thread at a time for its non-const objects
- *   @blocks   no, or yes with the callbacks that it may call
+ *   @blocks   no or yes, and the callbacks that it may call
  *   @null     which pointers may be NULL; `error` always may
  */
 #ifndef SOMA_SOMA_H

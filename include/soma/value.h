@@ -37,7 +37,8 @@ soma_value_parse(const soma_runtime* runtime, const char* json, size_t json_leng
                  soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* As JSON, in one line. Bytes become {"bytes":"base64"}, integers beyond 2^53 text. "value.no_json"
- * for an opaque value, or a number that is not finite, anywhere in it.
+ * for an opaque value, a number that is not finite, or a text with the character NUL (which nothing
+ * that reads JSON here takes), anywhere in it.
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_value_json(const soma_value* value, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;

@@ -73,9 +73,11 @@ void release_runtime(const soma_runtime* runtime);
 template <typename T>
 concept Handle = std::derived_from<T, Object> && requires { T::kind; };
 
+// Handles of calls are no addresses, and odd (call.hpp): for a function of another type they are
+// wrong without being looked at.
 template <Handle T>
 bool is_valid(const T* handle) {
-  return handle && handle->tag == T::kind;
+  return handle && reinterpret_cast<std::uintptr_t>(handle) % 2 == 0 && handle->tag == T::kind;
 }
 
 // A handle from the host: there, and of type T. Of an optional one (`maybe`), NULL is fine.

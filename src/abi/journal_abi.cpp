@@ -63,7 +63,7 @@ soma_code soma_run_set_journal(soma_run* run, const soma_journal* journal, const
   return perform(run, error, [&]() -> Status {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
-    if (run->is_started) {
+    if (run->started) {
       return fail(Reason::busy, "the run has begun already: finish it before it gets a journal");
     }
     if (!journal) {

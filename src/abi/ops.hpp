@@ -1,22 +1,8 @@
-// The ops object, and what a host's function gets when its node runs.
+// The ops object, and the host's functions in it.
 #pragma once
 
 #include "abi/callback.hpp"
-#include "abi/value.hpp"
-#include "run/node_call.hpp"
 #include "run/ops.hpp"
-
-// A call lives on the stack of the thread that makes it: it is shared and dropped like every
-// object, and never deleted.
-struct soma_call final : soma::wall::Object {
-  static constexpr soma::wall::Tag kind = soma::wall::Tag::Call;
-  soma_call(const soma_runtime* owner, soma::NodeCall& the_node)
-      : Object(kind, owner), node(the_node) {}
-
-  soma::NodeCall& node;
-  soma::wall::Ref<soma_value> input;       // made when it is asked for
-  std::optional<std::string> failure;
-};
 
 namespace soma::wall {
 

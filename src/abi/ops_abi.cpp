@@ -2,7 +2,9 @@
 #include "abi/ops.hpp"
 
 #include "abi/blob.hpp"
+#include "abi/call.hpp"
 #include "abi/guard.hpp"
+#include "abi/runtime.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
 #include "base/text.hpp"
@@ -17,14 +19,30 @@ using namespace soma::wall;
 
 namespace {
 
+void end_slot(void* slot) {
+  soma_call& call = *static_cast<soma_call*>(slot);
+  call.runtime->calls->give_back(call);
+}
+
+// The strand's slot.
+soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
+  NodeCall::Keepsake& kept = node.keepsake();
+  if (!kept.data || static_cast<soma_call*>(kept.data)->is_used_up()) {
+    kept = {&runtime.calls->borrow(), end_slot};  // a used up one stays with the runtime
+  }
+  return *static_cast<soma_call*>(kept.data);
+}
+
 // The core calls this for each node whose op is a host's.
 Status call_host(void* user, NodeCall& node) {
   const HostOp& op = *static_cast<const HostOp*>(user);
-  soma_call call(op.runtime, node);
-  const i32 answer = op.function(op.user.get(), &call);
-  call.tag = Tag::Released;       // whoever kept the pointer is told so
+  struct Ending {
+    soma_call& call;
+    ~Ending() { call.end(); }       // also if the function throws
+  } here{slot_of(node, *op.runtime)};
+  const i32 answer = op.function(op.user.get(), here.call.begin(node));
+  if (here.call.failure) return Error(Reason::callback_failed, printable(*here.call.failure));
   if (answer == SOMA_CONTINUE) return {};
-  if (call.failure) return Error(Reason::callback_failed, printable(*call.failure));
   return fail(Reason::callback_failed,
               "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
 }
@@ -80,6 +98,9 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
   return perform(ops, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
     if (!function) return null_argument("function");
+    if (waits != 0 && waits != 1) {
+      return fail(Reason::argument_range, "waits is 0 or 1, got {}", waits);
+    }
     if (thread != SOMA_THREAD_ANY && thread != SOMA_THREAD_CALLER) {
       return fail(Reason::argument_range,
                   "thread is SOMA_THREAD_CALLER (1) or SOMA_THREAD_ANY (2), got {}", thread);
@@ -113,28 +134,31 @@ soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment,
   });
 }
 
-const soma_value* soma_call_input(soma_call* call) noexcept {
+const soma_value* soma_call_input(soma_call* handle) noexcept {
+  soma_call* const call = soma_call::of(handle);
   if (!is_valid(call) || is_forked(*call)) return nullptr;
   try {
     const MemoryScope inside(call_memory(*call));
-    if (!call->input) call->input = make<soma_value>(call->runtime, call->node.input());
+    if (!call->input) call->input = make<soma_value>(call->runtime, call->node->input());
     return call->input.get();
   } catch (...) {
     return nullptr;
   }
 }
 
-soma_code soma_call_set_output(soma_call* call, const soma_value* value,
+soma_code soma_call_set_output(soma_call* handle, const soma_value* value,
                                soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_TRY(check_within(call->runtime, value));
-    call->node.output() = value->value;
+    call->node->output() = value->value;
     return {};
   });
 }
 
-soma_code soma_call_fail(soma_call* call, const char* message, size_t message_length,
+soma_code soma_call_fail(soma_call* handle, const char* message, size_t message_length,
                          soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));
     call->failure = std::string(text);
@@ -142,17 +166,19 @@ soma_code soma_call_fail(soma_call* call, const char* message, size_t message_le
   });
 }
 
-soma_code soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) noexcept {
+soma_code soma_call_facts(soma_call* handle, soma_blob** out, soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
   return produce(call, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(call->runtime, facts(call->node));
+    return make_blob(call->runtime, facts(*call->node));
   });
 }
 
-int32_t soma_call_goes_on(soma_call* call) noexcept {
+int32_t soma_call_goes_on(soma_call* handle) noexcept {
+  soma_call* const call = soma_call::of(handle);
   if (!is_valid(call)) return 0;
   try {
     const MemoryScope inside(call_memory(*call));
-    return call->node.check().ok() ? 1 : 0;
+    return call->node->check().ok() ? 1 : 0;
   } catch (...) {
     return 0;
   }

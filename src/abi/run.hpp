@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/cache.hpp"
+#include "abi/cancel.hpp"
 #include "abi/journal.hpp"
 #include "abi/ops.hpp"
 #include "abi/plan.hpp"
@@ -23,7 +24,8 @@ struct soma_run final : soma::wall::Object {
   soma::wall::Ref<soma_journal> journal;   // of the next executions, under this id
   std::string id, plan_digest;
   std::unique_ptr<soma::Journal> open;     // during an execution
+  // By soma_run_start: the execution that is stepped through.
+  std::optional<soma::wall::BlockingCall> started;
   std::unique_ptr<soma::Run> run;          // looks into all of the above
-  bool is_started = false;                 // by soma_run_start
   std::atomic<bool> in_call{false};
 };

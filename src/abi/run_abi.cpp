@@ -47,24 +47,34 @@ void tell(void* user, const Event& event) {
   run.observe(run.observer.get(), text.data(), text.size());
 }
 
+Status check_idle(const soma_run& run) {
+  if (!run.started) return {};
+  return fail(Reason::busy, "the run has been started already: step it to its end, or abandon it");
+}
+
 // With the run's journal, if it has one.
 Status start(soma_run& run, Value input, const Cancel* cancel) {
-  if (run.journal && !run.open) {
+  if (run.journal) {
     SOMA_ASSIGN(const RunIdentity identity, run_identity(run.id, run.plan_digest, input));
     SOMA_ASSIGN(std::unique_ptr<JournalStore> store, run.journal->runs->store(run.id));
     SOMA_ASSIGN(run.open, Journal::open(std::move(store), identity));
   }
-  Status started = run.run->start(std::move(input), cancel, run.open.get());
-  if (!started.ok() && !run.is_started) run.open.reset();
-  return started;
+  return run.run->start(std::move(input), cancel, run.open.get());
 }
+
+// What was started is over, whether well or not, and its journal and cancel object free for others.
+struct Ending {
+  explicit Ending(soma_run& ended) : run(ended) {}
+  ~Ending() {
+    run.open.reset();
+    run.started.reset();
+  }
+  soma_run& run;
+};
 
 // An execution that has been asked to end, and its value as a handle.
 Result<Ref<soma_value>> finish(soma_run& run) {
-  run.is_started = false;
-  Result<Value> yielded = run.run->finish();
-  run.open.reset();
-  SOMA_ASSIGN(Value value, std::move(yielded));
+  SOMA_ASSIGN(Value value, run.run->finish());
   if (value.is_null()) return Ref<soma_value>::share(run.null.get());
   return make<soma_value>(run.runtime, std::move(value));
 }
@@ -94,22 +104,30 @@ soma_code soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* 
   return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_TRY(check_idle(*run));
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
     BlockingCall call;
     SOMA_TRY(call.begin(run->runtime, cancel, "run"));
+    const Ending ending(*run);
     SOMA_TRY(start(*run, std::move(value), call.cancel()));
     return finish(*run);
   });
 }
 
-soma_code soma_run_start(soma_run* run, const soma_value* input, soma_error** error) noexcept {
+soma_code soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
+                         soma_error** error) noexcept {
   return perform(run, error, [&]() -> Status {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_TRY(check_idle(*run));
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
-    SOMA_TRY(start(*run, std::move(value), nullptr));
-    run->is_started = true;
-    return {};
+    Status begun = run->started.emplace().begin(run->runtime, cancel, "run");
+    if (begun.ok()) begun = start(*run, std::move(value), run->started->cancel());
+    if (!begun.ok()) {
+      run->open.reset();
+      run->started.reset();
+    }
+    return begun;
   });
 }
 
@@ -118,13 +136,25 @@ soma_code soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out,
   return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
     Claim claim;
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
-    if (!run->is_started) {
+    SOMA_TRY(refuse_in_tick(run->runtime));
+    if (!run->started) {
       return fail(Reason::run_not_started, "soma_run_start begins what soma_run_step goes on with");
     }
     constexpr i64 long_enough_ns = i64{1} << 62;  // a century, to which a clock can be added
     const i64 budget = std::clamp<i64>(budget_ns, 0, long_enough_ns);
     if (!run->run->step(budget)) return Ref<soma_value>();
+    const Ending ending(*run);
     return finish(*run);
+  });
+}
+
+soma_code soma_run_abandon(soma_run* run, soma_error** error) noexcept {
+  return perform(run, error, [&]() -> Status {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    const Ending ending(*run);
+    run->run->abandon();
+    return {};
   });
 }
 

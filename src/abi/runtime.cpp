@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi/call.hpp"
 #include "backend/cpu/cpu_backend.hpp"
 
 using namespace soma;
@@ -68,6 +69,7 @@ soma_runtime::soma_runtime(const soma_options* options)
 
 soma_runtime::~soma_runtime() {
   const MemoryScope scope(&memory);
+  calls.reset();
   pool.reset();
   backend.reset();
   team.reset();
@@ -83,6 +85,8 @@ Status soma_runtime::start(const Settings& settings) {
   SOMA_ASSIGN(team, Team::create(threads));
   SOMA_ASSIGN(pool, make_pool(host_pool.get(), threads));
   SOMA_ASSIGN(backend, cpu::make_backend(*team, isa, amx));
+  calls = std::make_unique<CallSlots>(this);
+  calls->prepare();
   if (wants_log(SOMA_LOG_INFO)) {
     log(SOMA_LOG_INFO, text("runtime: {} threads, kernel set {}", threads,
                             backend->caps().kernel_set));

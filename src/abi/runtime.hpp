@@ -23,6 +23,8 @@ class ProcessMark {
   i32 process_;
 };
 
+class CallSlots;
+
 }  // namespace soma::wall
 
 // Lives from malloc; what it holds lives in `memory`.
@@ -47,4 +49,5 @@ struct soma_runtime final : soma::wall::Object {
   std::unique_ptr<soma::Team> team;        // for kernels
   std::unique_ptr<soma::Pool> pool;        // for runs of graphs
   std::unique_ptr<soma::Backend> backend;  // for its catalogue; sessions make their own
+  std::unique_ptr<soma::wall::CallSlots> calls;  // of host functions
 };

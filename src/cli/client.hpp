@@ -17,6 +17,11 @@ namespace cli {
 // Exit codes: spec of the tool. A verb that returns normally has done its job.
 enum Exit { kDone = 0, kFailed = 1, kUsage = 2, kSuspended = 3, kCancelled = 130 };
 
+// Thrown to end the tool with a code of its own, when all has been said.
+struct Leave {
+  Exit code;
+};
+
 template <typename T, void (*Release)(const T*)>
 class Handle {
  public:

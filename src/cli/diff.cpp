@@ -12,7 +12,7 @@ namespace {
 struct DiffVerb {
   std::string before, after;
   CompileFlags compile;
-  bool json = false;
+  bool json = false, exit_code = false;
 };
 
 // Flags are for those of the two that are graphs.
@@ -52,6 +52,13 @@ void print_lines(JsonView diff) {
   }
 }
 
+bool is_empty(JsonView diff) {
+  for (const char* part : {"plan", "removed", "added", "moved", "changed"}) {
+    if (diff.at(part).first()) return false;
+  }
+  return true;
+}
+
 void compare(const DiffVerb& verb) {
   const Runtime runtime = make_plain_runtime();
   const Plan before = plan_from(runtime, verb.before, verb.compile);
@@ -59,11 +66,13 @@ void compare(const DiffVerb& verb) {
   const std::string json = blob_text([&](soma_blob** out, soma_error** error) {
     return soma_plan_diff(before, after, out, error);
   });
+  const Json diff = Json::parse(json);
   if (verb.json) {
     std::printf("%s\n", json.c_str());
   } else {
-    print_lines(Json::parse(json).view());
+    print_lines(diff.view());
   }
+  if (verb.exit_code && !is_empty(diff.view())) throw Leave{kFailed};
 }
 
 }  // namespace
@@ -77,6 +86,8 @@ void add_diff(CLI::App& app) {
   add_compile_flags(*sub, verb->compile, true);
   sub->add_flag("--json", verb->json,
                 "one JSON object: \"plan\", \"removed\", \"added\", \"moved\", \"changed\"");
+  sub->add_flag("--exit-code", verb->exit_code,
+                "end with 1 if the two differ, as if that were a failure");
   sub->callback([verb] { compare(*verb); });
 }
 

@@ -25,6 +25,8 @@ int parse(CLI::App& app, int argc, char** argv) {
     }
     const int code = app.exit(error);   // prints help or the complaint
     return code == 0 ? cli::kDone : cli::kUsage;
+  } catch (const cli::Leave& leave) {
+    return leave.code;
   } catch (const cli::Failure& failure) {
     cli::clear_progress();
     std::fflush(stdout);

@@ -15,6 +15,9 @@ class NodeCall {
       : strand_(strand), plan_(plan), values_(values) {}
   NodeCall(const NodeCall&) = delete;
   NodeCall& operator=(const NodeCall&) = delete;
+  ~NodeCall() {
+    if (keepsake_.drop) keepsake_.drop(keepsake_.data);
+  }
 
   const PlanNode& node() const { return plan_.nodes[index()]; }
   u32 index() const { return node_.load(std::memory_order_relaxed) & ~resting; }
@@ -38,6 +41,13 @@ class NodeCall {
   bool was_told_to_stop() const;    // by check()
   // The passes of the loops around the node, the outermost first, counted from 1.
   std::vector<u64> passes() const;
+  // What code keeps from call to call: one for all nodes that one strand calls. All code that is
+  // bound to one run's nodes has to mean the same by it.
+  struct Keepsake {
+    void* data = nullptr;
+    void (*drop)(void* data) = nullptr;  // with the strand
+  };
+  Keepsake& keepsake() { return keepsake_; }
 
  private:
   friend class Strand;
@@ -68,6 +78,7 @@ class NodeCall {
   const Value* input_ = nullptr;
   u32 input_of_ = no_node;            // the node whose input that is
   Value made_;
+  Keepsake keepsake_;
 };
 
 }  // namespace soma

@@ -49,8 +49,8 @@ Result<RunIdentity> run_identity(std::string_view run, std::string_view plan_dig
 }
 
 Result<Record> intent_record(Site site, const EffectRequest& request) {
-  SOMA_ASSIGN(std::string content,
-              exact(site, "what effect " + quoted(request.name) + " is asked for", request.payload));
+  const std::string what = "what effect " + quoted(request.name) + " is asked for";
+  SOMA_ASSIGN(std::string content, exact(site, what, request.payload));
   Record record = record_of(Kind::Intent, std::move(site), std::move(content));
   record.effect = request.name;
   record.digest = digest_of(record.effect, record.content);

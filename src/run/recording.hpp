@@ -7,7 +7,8 @@
 
 namespace soma {
 
-// Which run it is: its id, the digests of its plan and of its input. journal_run_id, journal_opaque.
+// Which run it is: its id, the digests of its plan and of its input. journal_run_id,
+// journal_opaque.
 Result<RunIdentity> run_identity(std::string_view run, std::string_view plan_digest,
                                  const Value& input);
 

@@ -230,4 +230,21 @@ Result<Value> Run::finish() {
   return value;
 }
 
+void Run::abandon() {
+  State& state = *state_;
+  if (state.phase == State::Phase::Idle) return;
+  const bool has_ended = state.phase == State::Phase::Ended;
+  state.run.crew.abandon();
+  state.phase = State::Phase::Idle;
+  state.error.reset();
+  state.known.reset();
+  state.lost_memory = false;
+  if (!has_ended && state.run.is_watched()) {
+    state.error = fail(Reason::cancelled, "the run was abandoned");
+    state.tell(Event::Kind::RunFailed);
+    state.error.reset();
+  }
+  state.run.values.clear();
+}
+
 }  // namespace soma

@@ -59,9 +59,13 @@ class Run {
   bool step(i64 budget_ns);
   // Runs to the end, and says how it ended. run_node_failed, run_exception, run_no_arm, run_signal,
   // run_predicate, run_input, cancelled, deadline: with details "node" and "path"; run_suspended,
-  // if a step waits for an answer and nothing else is left to do. Then all values are let go of, and
-  // start may be called again.
+  // if a step waits for an answer and nothing else is left to do. Then all values are let go of,
+  // and start may be called again.
   Result<Value> finish();
+  // Ends what has been started, at once: what steps wait for is of no interest any more, and values
+  // are let go of. Calls on other threads are told to stop and waited for. Fine if nothing has been
+  // started.
+  void abandon();
 
  private:
   struct State;

@@ -135,7 +135,8 @@ void StepRun::effect_ended(void* self, Effect& effect, const Error* error, const
   Countdown& countdown = *step.countdown_;
   countdown.retain();               // for settled
   try {
-    step.tell_effect(effect, error ? Event::Kind::EffectFailed : Event::Kind::EffectFinished, error);
+    const Event::Kind kind = error ? Event::Kind::EffectFailed : Event::Kind::EffectFinished;
+    step.tell_effect(effect, kind, error);
     if (step.run_.journal) {
       const Status recorded = step.record_outcome(effect, error, result);
       if (recorded.ok()) return;

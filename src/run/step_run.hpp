@@ -23,7 +23,7 @@ struct ChildRequest {
 };
 enum class ChildJoin : u8 {
   All,    // the results are what each of them yielded; the first declared that fails is the failure
-  First,  // the result is {"child": label, "value": …} of the first that yields: nobody needs the others
+  First,  // the result is {"child": label, "value": …} of the first that yields: it is enough
 };
 
 // What the code of a step sees in one turn.

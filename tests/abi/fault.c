@@ -343,7 +343,7 @@ static soma_code step_plan(soma_error** error) {
   soma_value *input = NULL, *value = NULL;
   soma_code code = soma_value_of_int(runtime, 7, &input, error);
   if (code == SOMA_OK) code = soma_run_set_observer(run, observe, NULL, NULL, error);
-  if (code == SOMA_OK) code = soma_run_start(run, input, error);
+  if (code == SOMA_OK) code = soma_run_start(run, input, NULL, error);
   of_node = SOMA_OK;
   while (code == SOMA_OK && value == NULL) code = soma_run_step(run, 1, &value, error);
   if (code == SOMA_ABORTED && of_node != SOMA_OK) code = of_node;

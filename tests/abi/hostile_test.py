@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from library import API, CALLBACKS, CONSTANTS, FUNCTIONS, SOMA_NUL, Soma
+from library import API, CALLBACKS, CONSTANTS, Failure, FUNCTIONS, SOMA_NUL, Soma
 
 FOLDER = tempfile.TemporaryDirectory()
 TINY = os.path.join(os.environ.get("SOMA_TINY_DIR", "build/tiny"), "tiny-q4_1.gguf")
@@ -210,7 +210,7 @@ class World:
                   ctypes.cast(hold, ctypes.c_void_p), None, None)
         self.waiting_run = soma.call("run_create", plan, ops, None)
         self.callbacks = ask, hold
-        soma.call("run_start", self.waiting_run, None)
+        soma.call("run_start", self.waiting_run, None, None)
         out = ctypes.c_void_p()
         while "soma_effect" not in self.handles:
             soma.library.soma_run_step(self.waiting_run, 0, ctypes.addressof(out), None)
@@ -228,7 +228,7 @@ class World:
         soma.library.soma_run_step(run, 10**12, ctypes.addressof(out), None)
         soma.library.soma_value_release(out)
         if name == "soma_run_step":
-            soma.call("run_start", run, self.run_input)
+            soma.call("run_start", run, self.run_input, None)
         soma.call("cancel_reset", self.handles["soma_cancel"])
         soma.call("options_set_int", self.handles["soma_options"], *soma.text("context"), 64)
         soma.call("sequence_truncate", sequence, 0)
@@ -436,7 +436,12 @@ class Count:
             soma.call("ops_add", ops, *soma.text("probe"), 0, CONSTANTS["SOMA_THREAD_CALLER"], 0,
                       function, None, None)
         run = soma.call("run_create", plan, ops, None)
-        soma.library.soma_value_release(soma.call("run_execute", run, None, None))
+        try:
+            soma.library.soma_value_release(soma.call("run_execute", run, None, None))
+            problems.append(AssertionError("soma_call_fail did not fail its node"))
+        except Failure as failure:
+            if failure.reason != "run.node_failed":
+                problems.append(failure)
         for kind, handle in (("graph", graph), ("plan", plan), ("ops", ops), ("run", run)):
             getattr(soma.library, f"soma_{kind}_release")(handle)
         if problems:

@@ -135,7 +135,7 @@ static void test_exchange(void) {
   GOOD(soma_run_set_cache(run, NULL, &error));
   CHECK(execute(runtime, run, 1) == 4 && calls == 8);
   /* Not in the middle of an execution. */
-  GOOD(soma_run_start(run, NULL, &error));
+  GOOD(soma_run_start(run, NULL, NULL, &error));
   BAD(soma_run_set_cache(run, second, &error), SOMA_FAILED_PRECONDITION, "object.busy");
   soma_run_release(run);
   soma_cache_release(second);

@@ -63,7 +63,7 @@ static int32_t refuse(void* user, soma_call* call) {
   GOOD(soma_call_set_output(call, soma_call_input(call), &error));
   GOOD(soma_call_fail(call, "first", SOMA_NUL, &error));
   GOOD(soma_call_fail(call, "not today", SOMA_NUL, &error));
-  return SOMA_STOP;
+  return ((Host*)user)->calls % 2 == 0 ? SOMA_STOP : SOMA_CONTINUE; /* it fails all the same */
 }
 
 static int32_t accident(void* user, soma_call* call) {
@@ -269,6 +269,12 @@ static void test_ops_destroy_once(void) {
   CHECK(count == 2);
   BAD(soma_ops_add(ops, "a", SOMA_NUL, 0, 9, 0, go_on, &count, count_destroy, &error),
       SOMA_OUT_OF_RANGE, "argument.range");
+  for (int waits = -1; waits < 4; waits += 3) {
+    int destroyed = 0;
+    BAD(soma_ops_add(ops, "a", SOMA_NUL, 0, SOMA_THREAD_ANY, waits, go_on, &destroyed,
+                     count_destroy, &error), SOMA_OUT_OF_RANGE, "argument.range");
+    CHECK(destroyed == 1);
+  }
   CHECK(count == 3);
   CHECK(soma_ops_add(ops, wrong, SOMA_NUL, 0, SOMA_THREAD_ANY, 0, go_on, &count, count_destroy,
                      NULL) == SOMA_INVALID_ARGUMENT);
@@ -335,7 +341,7 @@ static void test_opaque_destroy_once(void) {
   /* An execution that was begun and never ended. */
   GOOD(soma_value_of_opaque(runtime, &host, opaque_destroy, &mine, &error));
   run = run_of(runtime, endless, "visit", go_on, &host);
-  GOOD(soma_run_start(run, mine, &error));
+  GOOD(soma_run_start(run, mine, NULL, &error));
   soma_value_release(mine);
   GOOD(soma_run_step(run, 1, &out, &error));
   CHECK(out == NULL && host.opaque_destroyed == 3);
@@ -353,7 +359,7 @@ static void test_observer_destroy_once(void) {
   CHECK(host.observer_destroyed == 1);
   GOOD(soma_run_set_observer(w.run, observe, &host, observer_destroy, &error));
   CHECK(host.observer_destroyed == 2); /* replaced */
-  GOOD(soma_run_start(w.run, NULL, &error));
+  GOOD(soma_run_start(w.run, NULL, NULL, &error));
   BAD(soma_run_set_observer(w.run, observe, &host, observer_destroy, &error),
       SOMA_FAILED_PRECONDITION, "object.busy");
   CHECK(host.observer_destroyed == 3); /* refused in the middle of an execution */
@@ -392,7 +398,7 @@ static void test_failures_say_where_and_leave_the_run_usable(void) {
     CHECK(strstr(soma_error_message(failure, NULL), "first") == NULL);
     CHECK(strcmp(detail(failure, "node"), "n") == 0 && strcmp(detail(failure, "path"), "n") == 0);
     soma_error_release(failure);
-    CHECK(soma_run_start(run, NULL, NULL) == SOMA_OK);
+    CHECK(soma_run_start(run, NULL, NULL, NULL) == SOMA_OK);
     CHECK(soma_run_step(run, 0, &out, NULL) == SOMA_ABORTED && out == NULL);
     BAD(soma_run_step(run, 0, &out, &error), SOMA_FAILED_PRECONDITION, "run.not_started");
   }
@@ -414,7 +420,7 @@ static int32_t reenter(void* user, soma_call* call) {
   host->calls += 1;
   BAD(soma_run_execute(host->run, NULL, NULL, &out, &error), SOMA_FAILED_PRECONDITION,
       "object.busy");
-  BAD(soma_run_start(host->run, NULL, &error), SOMA_FAILED_PRECONDITION, "object.busy");
+  BAD(soma_run_start(host->run, NULL, NULL, &error), SOMA_FAILED_PRECONDITION, "object.busy");
   BAD(soma_run_step(host->run, 1, &out, &error), SOMA_FAILED_PRECONDITION, "object.busy");
   BAD(soma_run_set_observer(host->run, NULL, NULL, NULL, &error), SOMA_FAILED_PRECONDITION,
       "object.busy");
@@ -492,6 +498,110 @@ static void test_cancelling(void) {
   CHECK(account.live == 0 && host.op_destroyed == 1);
 }
 
+static void is_over(soma_call* call) {
+  soma_blob* facts = NULL;
+  CHECK(soma_call_input(call) == NULL && soma_call_goes_on(call) == 0);
+  BAD(soma_call_fail(call, "late", SOMA_NUL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
+  BAD(soma_call_facts(call, &facts, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
+  BAD(soma_call_set_output(call, NULL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
+}
+
+typedef struct {
+  soma_call* first;
+  soma_call* last;
+  long calls, alive;
+} Keeper;
+
+/* Keeps its first call, and the one before. */
+static int32_t keep_call(void* user, soma_call* call) {
+  Keeper* keeper = user;
+  if (keeper->calls == 0) keeper->first = call;
+  if (keeper->calls > 0) {
+    keeper->alive += soma_call_goes_on(keeper->first) + soma_call_goes_on(keeper->last);
+  }
+  if (keeper->calls == 1) {
+    is_over(keeper->first);
+    /* A handle of a call is nothing else. */
+    soma_value_retain((const soma_value*)call);
+    soma_run_release((const soma_run*)call);
+    CHECK(soma_call_goes_on(call) == 1);
+  }
+  keeper->last = call;
+  keeper->calls += 1;
+  return SOMA_CONTINUE;
+}
+
+/* A run that is driven by steps stops when it is told to, and when it is abandoned. */
+static void test_steps_are_cancelled_and_abandoned(void) {
+  Account account = {0};
+  Host host = {0};
+  soma_value* out = NULL;
+  soma_cancel* stop = NULL;
+  host.runtime = make_runtime(&account);
+  host.run = run_of(host.runtime, endless, "visit", visit, &host);
+  GOOD(soma_run_abandon(host.run, &error)); /* nothing has been started */
+  GOOD(soma_cancel_create(host.runtime, &stop, &error));
+  GOOD(soma_run_start(host.run, NULL, stop, &error));
+  BAD(soma_run_start(host.run, NULL, NULL, &error), SOMA_FAILED_PRECONDITION, "object.busy");
+  BAD(soma_cancel_reset(stop, &error), SOMA_FAILED_PRECONDITION, "object.busy");
+  GOOD(soma_run_step(host.run, 0, &out, &error));
+  CHECK(out == NULL && host.calls == 1);
+  soma_cancel_request(stop);
+  BAD(soma_run_step(host.run, 0, &out, &error), SOMA_CANCELLED, "cancelled");
+  BAD(soma_run_step(host.run, 0, &out, &error), SOMA_FAILED_PRECONDITION, "run.not_started");
+  BAD(soma_run_start(host.run, NULL, stop, &error), SOMA_CANCELLED, "cancelled");
+  GOOD(soma_cancel_reset(stop, &error));
+
+  GOOD(soma_run_start(host.run, NULL, stop, &error));
+  GOOD(soma_run_step(host.run, 0, &out, &error));
+  GOOD(soma_run_abandon(host.run, &error));
+  BAD(soma_run_step(host.run, 0, &out, &error), SOMA_FAILED_PRECONDITION, "run.not_started");
+  GOOD(soma_cancel_reset(stop, &error)); /* it is free */
+  GOOD(soma_run_start(host.run, NULL, NULL, &error));
+  GOOD(soma_run_abandon(host.run, &error)); /* before the first step */
+
+  GOOD(soma_run_start(host.run, NULL, stop, &error));
+  soma_cancel_release(stop); /* the run keeps it */
+  GOOD(soma_run_step(host.run, 0, &out, &error));
+  soma_run_release(host.run);
+  soma_runtime_release(host.runtime);
+  CHECK(account.live == 0);
+}
+
+/* More often than there are numbers for the calls in one place. */
+static void test_a_call_that_is_over_stays_over(void) {
+  static const char often[] =
+      "{\"soma\":\"graph\",\"version\":1,\"nodes\":[{\"id\":\"round\",\"kind\":\"loop\","
+      "\"max_iterations\":4200000,\"until\":\"exhaust\"},{\"id\":\"n\",\"kind\":\"function\","
+      "\"op\":\"keep\"}],\"edges\":[{\"from\":\"round\",\"to\":\"n\",\"kind\":\"control\"}]}";
+  Account account = {0};
+  Keeper keeper = {0};
+  soma_value* out = NULL;
+  soma_ops* ops = NULL;
+  soma_graph* graph = NULL;
+  soma_plan* plan = NULL;
+  soma_run* run = NULL;
+  soma_runtime* runtime = make_runtime(&account);
+  GOOD(soma_graph_parse(runtime, often, SOMA_NUL, &graph, &error));
+  GOOD(soma_plan_compile(graph, NULL, &plan, &error));
+  GOOD(soma_ops_create(runtime, &ops, &error));
+  GOOD(soma_ops_add(ops, "keep", SOMA_NUL, 0, SOMA_THREAD_CALLER, 0, keep_call, &keeper, NULL,
+                    &error));
+  GOOD(soma_run_create(plan, ops, NULL, &run, &error));
+  GOOD(soma_run_execute(run, NULL, NULL, &out, &error));
+  CHECK(keeper.calls == 4200000 && keeper.alive == 0);
+  is_over(keeper.first);
+  is_over(keeper.last);
+  soma_run_release(run);
+  is_over(keeper.last);
+  soma_value_release(out);
+  soma_ops_release(ops);
+  soma_plan_release(plan);
+  soma_graph_release(graph);
+  soma_runtime_release(runtime);
+  CHECK(account.live == 0);
+}
+
 /* Blocks go back to the runtime they came from, so nothing goes from one into another. */
 static void test_runtimes_do_not_mix(void) {
   Account first = {0}, second = {0};
@@ -517,7 +627,7 @@ static void test_runtimes_do_not_mix(void) {
       "argument.handle");
   BAD(soma_run_execute(w.run, foreign, NULL, &value, &error), SOMA_INVALID_ARGUMENT,
       "argument.handle");
-  BAD(soma_run_start(w.run, foreign, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
+  BAD(soma_run_start(w.run, foreign, NULL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
   CHECK(value == NULL && graph == NULL && run == NULL);
   release(&w, 0);
   check_all_gone(&first, &host);
@@ -536,6 +646,8 @@ int main(void) {
   test_failures_say_where_and_leave_the_run_usable();
   test_a_node_may_release_its_run();
   test_cancelling();
+  test_steps_are_cancelled_and_abandoned();
+  test_a_call_that_is_over_stays_over();
   test_runtimes_do_not_mix();
   return summary();
 }

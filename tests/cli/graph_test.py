@@ -513,6 +513,14 @@ class Diff(Shared):
             self.assertEqual(self.done("diff", *pair).stdout, "")
         self.assertIn("plan mode: ", self.done("diff", plan, path, "--mode", "no_cache").stdout)
 
+    def test_the_exit_code_tells_scripts_whether_they_differ(self):
+        path, other = self.file(LOOP), self.file(graph([node("a", "identity")]), "other.json")
+        self.assertEqual(self.done("diff", path, path, "--exit-code").stdout, "")
+        for more in ([], ["--json"]):
+            ended = soma("diff", path, other, "--exit-code", *more)
+            self.assertEqual((ended.returncode, ended.stderr), (1, ""))
+            self.assertEqual(ended.stdout, self.done("diff", path, other, *more).stdout)
+
     def test_one_without_a_plan_is_a_failure(self):
         self.assertIn("[graph.cycle]", self.fails(1, "diff", self.file(LOOP),
                                                   self.file(CYCLE, "cycle.json")))
@@ -625,6 +633,33 @@ class Readme(unittest.TestCase):
                 done = subprocess.run(["sh", "-c", here], capture_output=True, text=True, cwd=ROOT,
                                       timeout=LIMIT_S, check=True)
                 self.assertEqual(done.stdout, output.rstrip("\n") + "\n", command)
+
+
+class Page(Shared):
+    """examples/graphs/README.md: what graph documents may say."""
+
+    text = (ROOT / "examples/graphs/README.md").read_text("utf-8")
+
+    def test_each_example_runs_as_shown(self):
+        blocks = re.findall(r"^```(json)?\n(.*?)^```$", self.text, re.M | re.S)
+        self.assertGreater(len(blocks), 20)
+        tools = f'soma() {{ "{Path(TOOL).resolve()}" "$@"; }}\n'
+        for (is_document, document), (is_other, shown) in zip(blocks[::2], blocks[1::2]):
+            self.assertTrue(is_document and not is_other, shown)
+            (self.folder / "graph.json").write_text(document, "utf-8")
+            for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.M):
+                done = subprocess.run(["sh", "-c", tools + command], capture_output=True, text=True,
+                                      cwd=self.folder, timeout=LIMIT_S, check=True)
+                self.assertEqual(done.stdout, output, document + command)
+
+    def test_each_key_and_op_is_told(self):
+        keys = (ROOT / "src/value/node_document.hpp").read_text("utf-8").partition("node_keys[]")[2]
+        named = re.findall(r'\{"(\w+)"', keys.partition("};")[0])
+        ops = re.findall(r'\{"(std\.\w+)"', (ROOT / "src/run/builtins.cpp").read_text("utf-8"))
+        self.assertGreater(len(named) + len(ops), 30)
+        for word in named + ops:
+            if word != "from":   # which nodes have in plans only
+                self.assertIn(f"`{word}`", self.text)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,30 @@ class Building(Shared):
                                               until="exhaust"), runtime=runtime), alone("d"))
         self.assertEqual(soma.Graph(nested).document, tied.document)
 
+    def test_what_follows_a_branch_reads_from_the_arm_that_ran(self):
+        runtime = soma.Runtime()
+
+        def piece():
+            low = soma.branch(std("identity", "low"), {"it < 0": std("const", "neg", value="neg"),
+                                                       "else": std("const", "pos", value="pos")})
+            again = soma.loop(std("add", "more", value=1), "again", max_iterations=3,
+                              until="exhaust", carry_from="more")
+            return soma.branch(std("identity", "size"), {"it > 9": again, "else": low})
+
+        join = std("identity", "join")
+        graph = soma.Graph(piece() >> join, runtime=runtime)
+        first = soma.Graph(piece(), runtime=runtime)
+        then = soma.Graph(std("identity", "join"), runtime=runtime)
+        tied = soma.Graph.parse(soma._library.blob(lib.soma_graph_document, make(
+            lib.soma_graph_then, first._raw, then._raw)).decode(), runtime=runtime)
+        self.assertEqual(graph.document, tied.document)
+        into = [edge["from"] for edge in json.loads(graph.document)["edges"]
+                if edge["to"] == "join"]
+        self.assertEqual(into, ["again", "neg", "pos"])
+        self.assertEqual(graph.run(10), {"again": 13})
+        self.assertEqual(graph.run(-1), {"neg": "neg"})
+        self.assertEqual(graph.run(1), {"pos": "pos"})
+
     def test_ids_are_chosen_as_the_library_does(self):
         @soma.node
         def LoadCSVFile():
@@ -169,7 +193,7 @@ class Building(Shared):
                 use()
             self.assertEqual(caught.exception.reason, "graph.duplicate_id")
         with self.assertRaises(soma.AlreadyExists) as caught:
-            soma.Graph(soma.node(lambda: 1)() | soma.node(lambda: 2)())
+            soma.Graph(soma.node(lambda: 1, op="one")() | soma.node(lambda: 2, op="one")())
         self.assertEqual(caught.exception.reason, "ops.duplicate")
 
     def test_edges_by_nodes_and_ids(self):

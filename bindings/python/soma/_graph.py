@@ -11,7 +11,7 @@ from . import _api
 from ._errors import AlreadyExists, InvalidArgument
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 from ._model import Runtime
-from ._node import Edge, Node, Piece, flatten
+from ._node import Edge, Node, Piece, flatten, piece_of
 from ._run import Op, Plan
 
 KINDS = {"data": _api.SOMA_EDGE_DATA, "control": _api.SOMA_EDGE_CONTROL}
@@ -65,7 +65,7 @@ class Graph(Handle):
     def add(self, piece: Piece) -> Any:
         """Adds a node, or a piece with its edges, and returns it. If a node's settings are refused,
         what came before it stays."""
-        parts = list(flatten(piece))
+        parts = list(flatten(piece_of(piece)))
         nodes = [part for part in parts if isinstance(part, Node)]
         ids = self._choose_ids(nodes)
         for op in [op for node in nodes for op in node.functions]:

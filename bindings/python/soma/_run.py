@@ -9,7 +9,7 @@ import os
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from . import _api
 from ._cache import Cache
@@ -17,9 +17,17 @@ from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 from ._model import Runtime
 from ._value import Value, drop, from_value, keep, kept, to_value
-from ._watch import Watch
+from ._watch import Watch, take_room
 
 THREADS = {"any": _api.SOMA_THREAD_ANY, "caller": _api.SOMA_THREAD_CALLER}
+
+
+def _refuse_async(name: str, function: Any) -> None:
+    for code in (function, getattr(function, "__call__", None)):
+        if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
+            raise TypeError(
+                f"{name} is an async function, and nodes run on threads without an event loop: "
+                "make it a plain function, which may call asyncio.run(…)")
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,9 @@ class Op:
             raise ValueError(f"thread is 'any' or 'caller', not {self.thread!r}")
         if not 0 <= self.version < 2**32:
             raise ValueError(f"version is 0 (any) to 2**32 - 1, not {self.version}")
+        if not callable(self.function):
+            raise TypeError(f"the code of nodes is a function, not {self.function!r}")
+        _refuse_async(self.name, self.function)
         try:
             names = list(inspect.signature(self.function).parameters)
         except (TypeError, ValueError):  # of built-in functions Python may not know it
@@ -142,8 +153,8 @@ class _Execution(Watch):
             self.stop(problem)
 
     def step(self, op: Any, raw: int) -> int:
-        from ._step import Steps
-        self._steps = self._steps or Steps(self._runtime)
+        from ._step import Generators
+        self._steps = self._steps or Generators(self._runtime)
         try:
             self.interruptible(lambda: self._steps.take_turn(op, raw))
             return _api.SOMA_CONTINUE
@@ -181,17 +192,35 @@ class _Execution(Watch):
             return thrown
         return super().meaning(problem) if problem.detail("cause") == "callback.failed" else problem
 
-    def finish(self, make_value: Callable[[ctypes.c_void_p], Value]) -> Any:
-        """Executes, and yields the run's value as an object."""
-        made: list[Value] = []
+    def begin(self, start: Callable[[ctypes.c_void_p], None]) -> None:
+        """Starts what `go_on` drives."""
         try:
-            self.run(lambda cancel: made.append(make_value(cancel)))
-            if self.observed is not None:
+            self.run(start, last=False)
+        except BaseException:
+            self.end()
+            raise
+
+    def go_on(self, make_value: Callable[[ctypes.c_void_p], Value | None], *,
+              last: bool = True) -> tuple[Any] | None:
+        """Executes, and yields the run's value as an object; None, as long as there is more to do.
+        After an exception there is not."""
+        made: list[Value | None] = []
+        has_ended = True
+        try:
+            self.run(lambda cancel: made.append(make_value(cancel)), last=last)
+            has_ended = made[0] is not None
+            if has_ended and self.observed is not None:
                 raise self.observed
-            return from_value(made[0]._raw)
+            return (from_value(made[0]._raw),) if made[0] is not None else None
         finally:
-            self._thrown.clear()  # or exceptions and frames would keep each other alive
-            self.observed = None
+            if has_ended:
+                self.end()
+
+    def end(self) -> None:
+        """No call comes any more, and what was raised has been."""
+        self.close()
+        self._thrown.clear()  # or exceptions and frames would keep each other alive
+        self.observed = None
 
 
 # The library's side of a run knows it weakly, and functions by their place in it: a function may
@@ -311,34 +340,41 @@ class Plan(Handle):
         """What became of this plan in `after`: "plan", "removed", "added", "moved", "changed"."""
         return facts(lib.soma_plan_diff, self._raw, after._raw)
 
-    def run(self, input: Any = None, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-            remote: str | None = None, cache: Cache | None = None, timeout_s: float | None = None,
-            handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
-            run_id: str | None = None, processes: Processes | None = None) -> Any:
-        """Runs it once: see Run."""
-        made = Run(self, observer=observer, remote=remote, cache=cache, handlers=handlers, ops=ops,
-                   journal=journal, run_id=run_id, processes=processes)
-        return made.execute(input, timeout_s=timeout_s)
+    def run(self, input: Any = None, *, timeout_s: float | None = None, **given: Any) -> Any:
+        """Runs it once: see Run, whose options these are."""
+        return Run(self, **given).execute(input, timeout_s=timeout_s)
 
 
 class Run(Handle):
     """A plan made ready to be executed any number of times, by one call at a time.
 
+        run.execute(3)                          # to the end
+
+        steps = run.start(3)                    # or in pieces, beside other work
+        while not steps.step(0.005):
+            draw()
+        print(steps.value)
+
     `observer` gets what happens as dicts ("event", "at_ns", "node", …), one at a time, on the
     thread on which it happens; it must not use this package. `remote="inline"` runs parts with a
-    target here. `cache` has values of nodes that said `cacheable=True`, and gets those that it
-    lacks; it must be of the plan's runtime. `handlers`, made by soma.handler, perform the effects of
-    steps; `ops` are functions that no node names, but steps begin. With a `journal` (soma.Journal)
-    and a `run_id`, an execution goes on where the last one under that id broke off. `processes`
-    (soma.Processes) lets the plan start programs.
+    target here. `threads`: at most so many take part, the caller included. `launch="always"` gives
+    each branch a thread at once; "adaptive", the default, if that pays or branches wait for others.
+
+    `cache` has values of nodes that said `cacheable=True`, and gets those that it lacks; it must be
+    of the plan's runtime. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
+    functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`, an
+    execution goes on where the last one under that id broke off. `processes` (soma.Processes) lets
+    the plan start programs.
     """
 
     _release = "soma_run_release"
 
     def __init__(self, plan: Plan, *, observer: Callable[[dict[str, Any]], Any] | None = None,
-                 remote: str | None = None, cache: Cache | None = None,
+                 remote: str | None = None, threads: int | None = None,
+                 launch: str | None = None, cache: Cache | None = None,
                  handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
                  run_id: str | None = None, processes: Processes | None = None) -> None:
+        take_room()
         self.plan = plan
         self._processes = processes
         self._ops = (*plan._ops, *(each.op for each in ops))
@@ -346,7 +382,7 @@ class Run(Handle):
         self._observer = observer
         self._execution: _Execution | None = None
         self._executing = threading.Lock()
-        settings = Options("run", {"remote": remote})
+        settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
         ops = _Ops(plan.runtime, self)
         super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
         if cache is not None:
@@ -362,14 +398,116 @@ class Run(Handle):
     def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
         """Runs the plan on `input` and returns its value. What the function of the failing node
         raised, this raises; else what the observer raised first."""
-        if not self._executing.acquire(blocking=False):
-            raise FailedPrecondition("the run is being executed by another call", "object.busy")
+        execution, value = self._begin(input, timeout_s)
         try:
-            runtime = self.plan.runtime
-            value = to_value(runtime, input)
-            self._execution = _Execution(runtime, timeout_s=timeout_s)
-            return self._execution.finish(lambda cancel: Value(make(
+            done = execution.go_on(lambda cancel: Value(make(
                 lib.soma_run_execute, self._raw, value._raw, cancel)))
+            assert done is not None
+            return done[0]
         finally:
-            self._execution = None
-            self._executing.release()
+            self._end()
+
+    def start(self, input: Any = None, *, timeout_s: float | None = None) -> "Steps":
+        """Begins an execution that goes on piece by piece, on the thread that asks for them."""
+        execution, value = self._begin(input, timeout_s)
+        try:
+            execution.begin(lambda cancel: call(
+                lib.soma_run_start, self._raw, value._raw, cancel))
+        except BaseException:
+            self._end()
+            raise
+        return Steps(self, execution)
+
+    def cancel(self) -> None:
+        """Stops the execution that is under way, from any thread: it raises Cancelled. Without one,
+        nothing happens."""
+        execution = self._execution
+        if execution is not None:
+            execution.decline()
+
+    def _begin(self, input: Any, timeout_s: float | None) -> tuple[_Execution, Value]:
+        take_room()
+        if not self._executing.acquire(blocking=False):
+            raise FailedPrecondition("the run is being executed by another call, or has been "
+                                     "started and not ended", "object.busy")
+        try:
+            value = to_value(self.plan.runtime, input)
+            self._execution = _Execution(self.plan.runtime, timeout_s=timeout_s)
+            return self._execution, value
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        self._execution = None
+        self._executing.release()
+
+
+class Steps:
+    """An execution that goes on when it is asked to, made by Run.start. As a context it is
+    abandoned at the end, if it is not over; iterating goes on in pieces of ten milliseconds."""
+
+    def __init__(self, run: Run, execution: _Execution) -> None:
+        self._run: Run | None = run
+        self._execution = execution
+        self._value: tuple[Any] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no more to do: it is done, has failed or was abandoned."""
+        return self._run is None
+
+    @property
+    def value(self) -> Any:
+        """What the run yielded."""
+        if self._value is None:
+            raise FailedPrecondition("the execution has not come to its end", "run.not_started")
+        return self._value[0]
+
+    def step(self, budget_s: float = 0.0) -> bool:
+        """Goes on for about so long, always up to the end of a node. True: it is done, and has a
+        value. Raises what execute does, and then it is over."""
+        if self._value is not None:
+            return True
+        run = self._run
+        if run is None:
+            raise FailedPrecondition("the execution is over", "run.not_started")
+        budget_ns = int(min(max(budget_s, 0.0), 1e9) * 1e9)
+
+        def one(_cancel: Any) -> Value | None:
+            made = make(lib.soma_run_step, run._raw, budget_ns)
+            return Value(made) if made.value else None
+
+        has_failed = True
+        try:
+            self._value = self._execution.go_on(one, last=False)
+            has_failed = False
+        finally:
+            if has_failed or self._value is not None:
+                self.abandon()
+        return self._value is not None
+
+    def abandon(self) -> None:
+        """Ends it, in the middle and for good. What is over already stays as it is."""
+        run, self._run = self._run, None
+        if run is None:
+            return
+        try:
+            call(lib.soma_run_abandon, run._raw)
+        finally:
+            self._execution.end()
+            run._end()
+
+    def __iter__(self) -> Iterator[None]:
+        while not self.step(0.01):
+            yield
+
+    def __enter__(self) -> "Steps":
+        return self
+
+    def __exit__(self, *_exception: Any) -> None:
+        self.abandon()
+
+    def __del__(self) -> None:
+        if self.__dict__.get("_run") is not None and lib is not None:
+            self.abandon()

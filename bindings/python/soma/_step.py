@@ -178,7 +178,7 @@ def _answer(wish: Any, results: list[Any]) -> Any:
     return results[0] if isinstance(wish, (Ask, Child, Suspend)) else results
 
 
-class Steps:
+class Generators:
     """The generators of one execution that are between two turns, by their places."""
 
     def __init__(self, runtime: Runtime) -> None:

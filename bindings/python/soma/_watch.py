@@ -24,6 +24,13 @@ def _nanoseconds(timeout_s: float | None) -> int:
     return int(max(0.0, timeout_s * 1e9)) if timeout_s < 1e9 else LONGEST_NS
 
 
+def take_room(frames: int = 60) -> None:
+    """RecursionError, if there is no room on the stack for calls and callbacks: ctypes would make
+    another exception of one, and print the other, and nobody would learn of it."""
+    if frames > 0:
+        take_room(frames - 1)
+
+
 class _Cancel(Handle):
     _release = "soma_cancel_release"
 
@@ -42,7 +49,7 @@ class Watch:
     def __init__(self, runtime: Handle, *, timeout_s: float | None = None,
                  progress: Callable[[str, int, int], Any] | None = None) -> None:
         self.raised: BaseException | None = None
-        self._declined = False    # progress returned False
+        self._declined = False    # progress returned False, or somebody asked to stop
         self._calling = False     # a callback of the user's is running on the call's own thread
         self._thread = threading.get_ident()
         deadline = _nanoseconds(timeout_s)
@@ -86,15 +93,28 @@ class Watch:
         if cancel is not None:
             lib.soma_cancel_request(cancel._raw)
 
+    def decline(self) -> None:
+        """Ends the call, which then raises Cancelled. From any thread."""
+        self._declined = True
+        cancel = self._cancel
+        if cancel is not None:
+            lib.soma_cancel_request(cancel._raw)
+
     def meaning(self, problem: Exception) -> BaseException:
         """What to raise for a failure. Only callbacks stop a call in these ways; if none of them
         kept an exception, it was raised in ctypes' own frames by somebody else's handler."""
         stopped = isinstance(problem, (Cancelled, Aborted)) and not self._declined
         return KeyboardInterrupt() if stopped else problem
 
-    def run(self, body: Callable[[ctypes.c_void_p], Any]) -> Any:
+    def close(self) -> None:
+        """No call comes any more."""
+        self._cancel = self._tick = None
+
+    def run(self, body: Callable[[ctypes.c_void_p], Any], *, last: bool = True) -> Any:
         """Calls `body` with the cancel object. What callbacks and Ctrl-C left is raised, even if
-        the call succeeds; so body itself stores the handles it makes, or they would be lost."""
+        the call succeeds; so body itself stores the handles it makes, or they would be lost.
+        `last`: no other call of these comes after it."""
+        take_room()
         result = problem = None
         former = self._take_interrupts()
         try:
@@ -102,7 +122,8 @@ class Watch:
         except Exception as failure:
             problem = failure
         finally:
-            self._cancel = self._tick = None
+            if last:
+                self.close()
             self._give_interrupts_back(former)
         try:
             if self.raised is not None:

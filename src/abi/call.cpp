@@ -1,0 +1,45 @@
+// Lends slots for calls to strands, and tells what is over.
+#include "abi/call.hpp"
+
+using namespace soma;
+using namespace soma::wall;
+
+namespace {
+// Of which checks see the tag, and no more.
+constinit const Object released(Tag::Released);
+}  // namespace
+
+soma_call* soma_call::over() {
+  return static_cast<soma_call*>(const_cast<Object*>(&released));
+}
+
+namespace soma::wall {
+
+CallSlots::~CallSlots() {
+  while (all_) delete std::exchange(all_, all_->next_of_all);
+}
+
+void CallSlots::make_one() {
+  auto* made = new soma_call(runtime_);
+  made->next_of_all = std::exchange(all_, made);
+  made->next_spare = std::exchange(spare_, made);
+}
+
+void CallSlots::prepare() {
+  const std::lock_guard lock(mutex_);
+  if (!spare_) make_one();
+}
+
+soma_call& CallSlots::borrow() {
+  const std::lock_guard lock(mutex_);
+  if (!spare_) make_one();
+  return *std::exchange(spare_, spare_->next_spare);
+}
+
+void CallSlots::give_back(soma_call& slot) noexcept {
+  if (slot.is_used_up()) return;
+  const std::lock_guard lock(mutex_);
+  slot.next_spare = std::exchange(spare_, &slot);
+}
+
+}  // namespace soma::wall
