@@ -140,7 +140,7 @@ class _Execution(Watch):
             self._node_raised(at_hand, problem)
             return _api.SOMA_STOP
         finally:
-            at_hand._raw = None  # it lies on a stack that others will use
+            at_hand._raw = None  # it is over
 
     def _node_raised(self, at_hand: Call, problem: BaseException) -> None:
         if isinstance(problem, KeyboardInterrupt):
