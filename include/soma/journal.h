@@ -36,10 +36,10 @@ soma_journal_create(const soma_runtime* runtime, soma_journal** out,
 /* From the next execution on, the run is the one called `id` in the journal: 1 to 200 bytes of
  * UTF-8 without control characters. NULL: none; its id may be NULL then. An execution takes up what
  * is there, "journal.other_plan" if that is of another plan or input, "journal.locked" while
- * another one is at it; one that had ended yields its value and calls nothing. Inputs, results of effects
- * and outputs that are recorded must not be opaque: "journal.opaque". What a step asks for must not
- * change: "journal.divergence". If the journal can't be written, the run fails: "journal.full",
- * "journal.store".
+ * another one is at it; one that had ended yields its value and calls nothing. Inputs, results of
+ * effects and outputs that are recorded must not be opaque: "journal.opaque". What a step asks for
+ * must not change: "journal.divergence". If the journal can't be written, the run fails:
+ * "journal.full", "journal.store".
  * @since 1.0  @own none  @threads one  @blocks no  @null journal id error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id, size_t id_length,
