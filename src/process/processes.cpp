@@ -17,8 +17,8 @@
 // that was made before; lists of jobs are spliced, and what is polled has its place from the start.
 // So the thread goes on whatever becomes of one job.
 //
-// Cost. Each round looks at every job, and so does the kernel: a thousand of them are a guess of a
-// tenth of a millisecond.
+// Cost. Each round looks at every job, and so does the kernel when it polls: linear in what runs,
+// of which there is a limit, and in what waits for a place.
 #include "process/processes.hpp"
 
 #include <poll.h>
