@@ -46,7 +46,9 @@ else
   COMPILER := clang++-$(CLANG)
 endif
 
-OPTIMIZE_release := -O2 -g
+# Lines and names are enough for a profile or a trace; types as well cost half as much again to
+# compile, and five times the bytes to write and to link. A debugger wants CONFIG=debug.
+OPTIMIZE_release := -O2 -g1
 OPTIMIZE_debug := -O0 -g -D_GLIBCXX_ASSERTIONS
 OPTIMIZE_asan := -O1 -g1 -fno-omit-frame-pointer \
   -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=all
@@ -81,8 +83,8 @@ $(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
 
 # The tool waits for the library, and CLI11 for the compiler.
 CLI_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g1)
-# Tests are compiled to build soon, not to run fast.
-TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1,-O0) -g1
+# Tests are compiled to build soon, not to run fast; an assertion that fails knows its own line.
+TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g0,-O0 -g1)
 
 # Third-party archives go inside and stay hidden; only what is referenced is taken from them.
 ARCHIVES := $(foreach name,libpcre2-8.a libsodium.a libzstd.a libsqlite3.a, \
@@ -153,13 +155,13 @@ endif
 # their own and include little.
 define precompiled
 $(OUT)/$(1)/first.hpp.gch: $(OUT)/flags | $(CJSON)/libcjson.a
-	@mkdir -p $$(@D) && echo '#include "$(2)"' > $(OUT)/$(1)/first.hpp
+	@mkdir -p $$(@D) && printf '#include "%s"\n' $(2) > $(OUT)/$(1)/first.hpp
 	$$(call quiet,CXX,$(2)) $(COMPILER) -x c++-header $(CPPFLAGS) $(CXXFLAGS) $(3) \
 	  -MMD -MP -MF $(OUT)/$(1)/first.d -MT $$@ $(OUT)/$(1)/first.hpp -o $$@
 -include $(OUT)/$(1)/first.d
 endef
 $(eval $(call precompiled,obj,base/core.hpp))
-$(eval $(call precompiled,tests,base/core.hpp,$(TEST_FLAGS)))
+$(eval $(call precompiled,tests,base/core.hpp doctest/doctest.h,$(TEST_FLAGS)))
 $(eval $(call precompiled,obj/cli,CLI/CLI.hpp,$(CLI_FLAGS)))
 
 $(OUT)/obj/cli/%.o: src/cli/%.cpp $(OUT)/obj/cli/first.hpp.gch
@@ -304,19 +306,24 @@ TEST_ENV := SOMA_TEST_MODEL=$(MODEL) SOMA_TINY_DIR=$(TINY) SOMA_LIBRARY=$(LIB)/l
 SANITIZER_ENV := $(TEST_ENV) ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-$(CLANG) \
   TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 UBSAN_OPTIONS=print_stacktrace=1
 
+# Teams of threads, and what measures itself, get the machine to themselves.
+UNITS_ALONE := backend run session
 test-stages: $(TINY)/made
 	@$(TEST_ENV) $(PYTHON) tests/run.py \
 	  'build:$(build_step) all units $(OUT)/bench/graphs' \
-	  $(foreach unit,$(UNITS),'unit.$(unit)=$(OUT)/tests/$(unit)_test') \
+	  $(foreach unit,$(filter-out $(UNITS_ALONE),$(UNITS)),'unit.$(unit)~$(OUT)/tests/$(unit)_test') \
+	  $(foreach unit,$(UNITS_ALONE),'unit.$(unit)=$(OUT)/tests/$(unit)_test') \
 	  $(foreach script,$(TEST_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)')
 
 # Sanitizers run on the tiny models; tests that need the real one are doctest suites named "model".
-# Threads are sanitized where there are some.
+# Threads are sanitized where there are some, and no unit needs the wall.
 LEFT_OUT_asan := model
 LEFT_OUT_tsan := model,own new
 UNITS_asan := $(UNITS)
 UNITS_tsan := base value journal process cache run backend session
+WITHOUT_tsan := abi
 sanitized = 'build.$(1):$(build_step) CONFIG=$(1) \
+    FOLDERS="$(filter-out $(WITHOUT_$(1)),$(FOLDERS))" \
     $(UNITS_$(1):%=$(BUILD)/$(1)/tests/%_test) $(2)' \
   $(foreach unit,$(UNITS_$(1)), \
     '$(1).$(unit)~$(BUILD)/$(1)/tests/$(unit)_test --test-suite-exclude="$(LEFT_OUT_$(1))"')
@@ -331,8 +338,8 @@ sanitized_wall = \
     ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 $(PYTHON) tests/abi/hostile_test.py'
 check-stages: $(TINY)/made
 	@$(SANITIZER_ENV) $(PYTHON) tests/run.py 'build:$(build_step) all' \
-	  'tidy=$(PYTHON) tests/tidy/tidy.py $(OUT)' \
-	  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))=$(PYTHON) $(script)') \
+	  'tidy~$(PYTHON) tests/tidy/tidy.py $(OUT)' \
+	  $(foreach script,$(CHECK_SCRIPTS),'$(call script_name,$(script))~$(PYTHON) $(script)') \
 	  $(call sanitized,asan,fuzzers lib) $(sanitized_wall) $(call sanitized,tsan) \
 	  'clang-tidy=$(PYTHON) tests/tidy/clang_tidy.py $(BUILD)/asan' \
 	  'fuzz=$(PYTHON) tests/fuzz/fuzz.py $(BUILD)/asan 60'

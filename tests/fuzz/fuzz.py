@@ -8,6 +8,8 @@ What a target finds new is kept in build/fuzz/NAME/ for the next run; an input t
 in build/fuzz/NAME.crash/. The last line counts targets.
 """
 
+import concurrent.futures
+import os
 import pathlib
 import subprocess
 import sys
@@ -47,7 +49,8 @@ def main(build, seconds):
     subprocess.run([sys.executable, "tests/fuzz/make_corpus.py", str(CORPUS)], check=True)
     targets = sorted(pathlib.Path(build, "tests/fuzz").glob("*_fuzz"))
     share = max(int(seconds) // max(len(targets), 1), 1)
-    good = sum(run(target, share) for target in targets)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each keeps one busy
+        good = sum(pool.map(lambda target: run(target, share), targets))
     print(f"{good} passed, {len(targets) - good} failed")
     return 0 if targets and good == len(targets) else 1
 

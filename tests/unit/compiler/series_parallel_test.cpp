@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <random>
 
+#include "unit/sanitized.hpp"
+
 namespace soma {
 
 namespace {
@@ -230,7 +232,8 @@ TEST_CASE("all graphs of up to five nodes") {
 }
 
 TEST_CASE("random graphs, series-parallel but for some edges") {
-  for (u32 seed = 0; seed < 20000; ++seed) {
+  constexpr u32 rounds = fixture::is_sanitized ? 2000 : 20'000;
+  for (u32 seed = 0; seed < rounds; ++seed) {
     RandomGraph graph(seed);
     graph.make(1 + graph.pick(24));
     graph.add_noise(graph.pick(5));
@@ -243,7 +246,8 @@ TEST_CASE("random graphs, series-parallel but for some edges") {
 
 TEST_CASE("random graphs of any density and reach") {
   std::mt19937 random(7);
-  for (int i = 0; i < 10000; ++i) {
+  constexpr u32 rounds = fixture::is_sanitized ? 1000 : 10'000;
+  for (u32 i = 0; i < rounds; ++i) {
     const u32 nodes = 6 + static_cast<u32>(random() % 10);
     const u32 density = 1 + static_cast<u32>(random() % 9);
     const u32 reach = 1 + static_cast<u32>(random() % nodes);
