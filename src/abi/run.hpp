@@ -6,6 +6,7 @@
 #include "abi/journal.hpp"
 #include "abi/ops.hpp"
 #include "abi/plan.hpp"
+#include "abi/value.hpp"
 #include "run/run.hpp"
 
 struct soma_run final : soma::wall::Object {

@@ -255,10 +255,10 @@ class Journal::State::Turn {
     }
     state_.turns.fetch_add(1);
     futex_wake_all(state_.turns);
-    const Error* const failure = state_.failure ? &*state_.failure : nullptr;  // stays as it is
+    const Error* const reason = state_.failure ? &*state_.failure : nullptr;  // stays as it is
     lock_.unlock();
-    tell(listeners_, failure);
-    tell(late, failure);
+    tell(listeners_, reason);
+    tell(late, reason);
     lock_.lock();
   }
 
@@ -270,8 +270,8 @@ class Journal::State::Turn {
   }
 
  private:
-  static void tell(std::span<const Listener> listeners, const Error* failure) {
-    for (const Listener& listener : listeners) listener.settled(listener.user, failure);
+  static void tell(std::span<const Listener> listeners, const Error* reason) {
+    for (const Listener& listener : listeners) listener.settled(listener.user, reason);
   }
 
   State& state_;
