@@ -91,20 +91,25 @@ class Decomposer {
     const RegionLevel& level = ownership_.levels[region];
     Shape& shape = shapes_[region];
     const u32 count = static_cast<u32>(level.nodes.size());
-    std::vector<u32> at(count);   // in the order, by place in the level
     shape.nodes.resize(count);
-    for (u32 i = 0; i < count; ++i) {
-      at[level.order[i]] = i;
-      shape.nodes[i] = level.nodes[level.order[i]];
-    }
+    for (u32 i = 0; i < count; ++i) shape.nodes[i] = level.nodes[level.order[i]];
+    const bool is_sorted = std::is_sorted(level.order.begin(), level.order.end());
+    shape.graph = is_sorted ? level.graph : in_order(level);
+    shape.tree = series_parallel_tree(shape.graph);
+    push_block(region, shape.tree.root, in_sequence);
+  }
+
+  // The level's graph with its nodes numbered by their order.
+  static Successors in_order(const RegionLevel& level) {
+    const u32 count = static_cast<u32>(level.order.size());
+    std::vector<u32> at(count);   // in the order, by place in the level
+    for (u32 i = 0; i < count; ++i) at[level.order[i]] = i;
     std::vector<Successors::Pair> pairs;
     pairs.reserve(level.graph.to.size());
     for (u32 i = 0; i < count; ++i) {
       for (const u32 next : level.graph.of(level.order[i])) pairs.push_back({i, at[next]});
     }
-    shape.graph = Successors::of_pairs(count, pairs);
-    shape.tree = series_parallel_tree(shape.graph);
-    push_block(region, shape.tree.root, in_sequence);
+    return Successors::of_pairs(count, pairs);
   }
 
   // ---- Blocks
@@ -128,7 +133,10 @@ class Decomposer {
 
   void write_series(const Task& task) {
     open_sequence(task.in_sequence);
-    push_children(task, children_of(task), true);
+    const auto first = static_cast<std::ptrdiff_t>(tasks_.size());
+    shapes_[task.region].tree.each_child(
+        task.block, [&](u32 child) { push_block(task.region, child, true); });
+    std::reverse(tasks_.begin() + first, tasks_.end());  // since they are taken from the end
   }
 
   void write_parallel(const Task& task) {

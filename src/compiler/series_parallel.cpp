@@ -89,16 +89,18 @@ class Finder {
 
   // Edges without repetition, both ways.
   void link(const Successors& graph) {
-    const Successors before = graph.reversed();
-    std::vector<Successors::Pair> pairs;
-    pairs.reserve(graph.to.size());
+    before_ = graph.reversed();
     std::vector<u32> seen(nodes_, none);
+    u32 kept = 0, at = 0;         // edges that stay move up to those before them
     for (u32 node = 0; node < nodes_; ++node) {
-      for (const u32 from : before.of(node)) {
-        if (std::exchange(seen[from], node) != node) pairs.push_back({node, from});
+      const u32 end = before_.first[node + 1];
+      for (; at < end; ++at) {
+        const u32 from = before_.to[at];
+        if (std::exchange(seen[from], node) != node) before_.to[kept++] = from;
       }
+      before_.first[node + 1] = kept;
     }
-    before_ = Successors::of_pairs(nodes_, pairs);
+    before_.to.resize(kept);
     behind_ = before_.reversed();
     waits_for_.resize(nodes_);
     for (u32 node = 0; node < nodes_; ++node) {

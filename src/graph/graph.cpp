@@ -24,6 +24,8 @@ constexpr UsualEdge usual_edge;
 
 }  // namespace
 
+template class Rare<EdgeSettings>;
+
 const EdgeSettings& EdgeSettings::usual() { return usual_edge.settings; }
 
 // Here and not in the header, since a node owns a Graph, which the header has not defined there.

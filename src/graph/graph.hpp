@@ -32,6 +32,7 @@ struct EdgeSettings {
   static const EdgeSettings& usual();
   bool operator==(const EdgeSettings&) const = default;
 };
+extern template class Rare<EdgeSettings>;
 
 struct GraphEdge {
   static constexpr u32 nowhere = ~u32{0};

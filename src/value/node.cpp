@@ -39,6 +39,8 @@ constexpr Usual usual_node;
 
 }  // namespace
 
+template class Rare<NodeSettings>;
+
 const NodeSettings& NodeSettings::usual() { return usual_node.settings; }
 
 std::string_view node_kind_name(NodeKind kind) { return node_kinds[static_cast<size_t>(kind)]; }

@@ -64,6 +64,7 @@ struct NodeSettings {
 
   static const NodeSettings& usual();
 };
+extern template class Rare<NodeSettings>;
 
 // Graphs have millions of these, so what most do not need lies elsewhere: read by its name, written
 // through edit().

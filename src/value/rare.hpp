@@ -7,11 +7,13 @@ namespace soma {
 
 // A value that is nearly always its default takes eight bytes: it is made when it is first edited,
 // and copied with its owner. T::usual() is the default, which all that have none share.
+// What nearly never happens, copying and deleting one, is compiled in T's own source: each T needs
+// an `extern template class Rare<T>` where it is defined, and its source the instantiation.
 template <typename T>
 class Rare {
  public:
   Rare() = default;
-  Rare(const Rare& other) : own_(other.own_ ? std::make_unique<T>(*other.own_) : nullptr) {}
+  Rare(const Rare& other) : own_(other.own_ ? copy_of(*other.own_) : nullptr) {}
   Rare(Rare&&) noexcept = default;
   Rare& operator=(const Rare& other) {
     if (this != &other) *this = Rare(other);
@@ -24,13 +26,33 @@ class Rare {
   const T* operator->() const { return own_ ? own_.get() : &T::usual(); }
   const T& operator*() const { return *operator->(); }
   T& edit() {
-    if (!own_) own_ = std::make_unique<T>(T::usual());
+    if (!own_) own_ = copy_of(T::usual());
     return *own_;
   }
-  bool operator==(const Rare& other) const { return own_ == other.own_ || **this == *other; }
+  bool operator==(const Rare& other) const
+    requires requires(const T& value) { value == value; }
+  {
+    return own_ == other.own_ || **this == *other;
+  }
 
  private:
-  std::unique_ptr<T> own_;
+  struct Deleter {
+    void operator()(T* own) const;
+  };
+  using Own = std::unique_ptr<T, Deleter>;
+  static Own copy_of(const T& value);
+
+  Own own_;
 };
+
+template <typename T>
+void Rare<T>::Deleter::operator()(T* own) const {
+  std::default_delete<T>()(own);
+}
+
+template <typename T>
+typename Rare<T>::Own Rare<T>::copy_of(const T& value) {
+  return Own(std::make_unique<T>(value).release());
+}
 
 }  // namespace soma
