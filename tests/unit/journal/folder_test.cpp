@@ -10,7 +10,7 @@ namespace {
 
 using State = JournalSummary::State;
 
-std::unique_ptr<Journal> begun(const JournalFolder& folder, const std::string& run) {
+std::unique_ptr<Journal> begun(JournalFolder& folder, const std::string& run) {
   return must(Journal::open(must(folder.store(run)), {run, "plan", "input"}));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a folder is made with what is above it, and runs are found in it") {
   const TestFolder root;
   const std::string path = root / "a/b//c/";
   CHECK(JournalFolder::open(path).error().reason() == Reason::file_not_found);
-  const JournalFolder folder = must(JournalFolder::make(path));
+  JournalFolder folder = must(JournalFolder::make(path));
   must(JournalFolder::make(path));
   CHECK(must(folder.list()).empty());
   CHECK(folder.existing("x").error().reason() == Reason::journal_not_found);
@@ -64,7 +64,7 @@ TEST_CASE("a folder is made with what is above it, and runs are found in it") {
 
 TEST_CASE("runs are listed as they stand, the one that is going on too") {
   const TestFolder root;
-  const JournalFolder folder = must(JournalFolder::make(root / "runs"));
+  JournalFolder folder = must(JournalFolder::make(root / "runs"));
   const Record ask = test_suspension("ask");
   must(begun(folder, "ended")->append({test_intent("a", 0), test_end("1")}));
   must(begun(folder, "broken/off")->append({test_intent("a", 0)}));
@@ -94,7 +94,7 @@ TEST_CASE("runs are listed as they stand, the one that is going on too") {
 
 TEST_CASE("a writer that begins while runs are listed is not turned away") {
   const TestFolder root;
-  const JournalFolder folder = must(JournalFolder::make(root / "runs"));
+  JournalFolder folder = must(JournalFolder::make(root / "runs"));
   { const auto journal = begun(folder, "a"); }
   std::atomic<bool> stops{false};
   std::atomic<u32> lists{0};
@@ -119,7 +119,7 @@ TEST_CASE("a writer that begins while runs are listed is not turned away") {
 
 TEST_CASE("a run is removed with all that is beside it, and not while it is open") {
   const TestFolder root;
-  const JournalFolder folder = must(JournalFolder::make(root / "runs"));
+  JournalFolder folder = must(JournalFolder::make(root / "runs"));
   CHECK(folder.remove("a").error().reason() == Reason::journal_not_found);
   {
     const auto journal = begun(folder, "a");
