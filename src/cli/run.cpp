@@ -66,6 +66,8 @@ void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
     }
     throw;
   }
+}
+
 // What is noted of a run's events.
 struct Watcher {
   std::optional<Trace> trace;
