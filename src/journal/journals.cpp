@@ -33,12 +33,12 @@ Status fill(JournalSummary& summary, std::unique_ptr<JournalStore> store) {
 
 // RFC 3339, in UTC.
 std::string time_text(i64 since_1970_ns) {
-  using namespace std::chrono;
   constexpr i64 ns_per_ms = 1'000'000;
-  const sys_time<milliseconds> at(milliseconds(since_1970_ns / ns_per_ms));
-  const auto day = floor<days>(at);
-  const year_month_day date(day);
-  const hh_mm_ss time(at - day);
+  using std::chrono::milliseconds;
+  const std::chrono::sys_time<milliseconds> at(milliseconds(since_1970_ns / ns_per_ms));
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(at - day);
   return text("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
               static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
               time.hours().count(), time.minutes().count(), time.seconds().count(),

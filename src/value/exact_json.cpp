@@ -1,8 +1,8 @@
 // Writes every value so that a reader of JSON gets all of it back.
 //
-// Problem. JSON has fewer kinds than values have: it knows no bytes, no NaN, no 64-bit integers, and
-// whether 3 was an integer or a number it does not say. A run that goes on with a recorded result
-// must not see another value than the run that recorded it.
+// Problem. JSON has fewer kinds than values have: it knows no bytes, no NaN, no 64-bit integers,
+// and whether 3 was an integer or a number it does not say. A run that goes on with a recorded
+// result must not see another value than the run that recorded it.
 //
 // Idea. What a reader would give back as it is, is written as it is. Anything else is an object of
 // one member whose name begins with "$":

@@ -384,8 +384,8 @@ static void echo(void* user, soma_effect* effect) {
 }
 
 static const char one_step[] =
-    "{\"soma\":\"graph\",\"version\":1,\"nodes\":[{\"id\":\"s\",\"kind\":\"step\",\"op\":\"turn\"}],"
-    "\"edges\":[]}";
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
+    "{\"id\":\"s\",\"kind\":\"step\",\"op\":\"turn\"}],\"edges\":[]}";
 
 static soma_code make_journaled(soma_journal** journal, soma_run** made, soma_error** error) {
   soma_graph* graph = NULL;

@@ -1,6 +1,6 @@
-// What an effect costs that takes no time itself: without a journal, with one in memory, with one on
-// the disk, alone and among many at the same time; beside what the disk takes to make a few bytes
-// durable, which nobody can go below twice for an effect alone.
+// What an effect costs that takes no time itself: without a journal, with one in memory, with one
+// on the disk, alone and among many at the same time; beside what the disk takes to make a few
+// bytes durable, which nobody can go below twice for an effect alone.
 //
 //   make bench-effects        build/release/bench/effects [FOLDER]
 #include <fcntl.h>
@@ -29,7 +29,8 @@ double median(std::vector<double> times) {
 
 // One step that waits for `turns` effects, one after the other.
 std::string in_turns(int turns) {
-  return R"({"soma":"graph","version":1,"nodes":[{"id":"s","kind":"step","op":"turns","max_turns":)" +
+  return R"({"soma":"graph","version":1,"nodes":[{"id":"s","kind":"step","op":"turns",)"
+         R"("max_turns":)" +
          std::to_string(turns + 1) + R"(,"config":)" + std::to_string(turns) + "}],\"edges\":[]}";
 }
 

@@ -244,17 +244,21 @@ class Journals(unittest.TestCase):
                 kills += 1
             self.assertEqual(child.returncode, 0)
             self.assertGreater(kills, 3)
-            done = world.read_text().split()
-            self.assertEqual(len(set(done)), 12)
-            again = [key for key in set(done) if done.count(key) > 2]
-            self.assertEqual(again, [])
+            begun = world.read_text().split()
+            first = [mark for mark in begun if not mark.startswith("again:")]
+            # Each effect, and each once; what was begun again was in doubt, one of each branch at a
+            # kill.
+            self.assertEqual(len({mark.removeprefix("again:") for mark in begun}), 12)
+            self.assertEqual(len(first), len(set(first)))
+            self.assertLessEqual(len(begun) - len(first), 3 * kills)
 
 
 def run_and_be_killed(folder):
     @soma.handler("act", in_doubt="retry")
     def act(effect):
         with open(Path(folder, "world"), "a") as world:
-            world.write(effect.key.replace(" ", "_") + "\n")
+            again = "again:" if effect.is_retry else ""
+            world.write(again + effect.key.replace(" ", "_") + "\n")
         print("acted", flush=True)
         effect.complete(effect.key)
 

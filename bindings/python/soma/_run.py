@@ -362,9 +362,9 @@ class Run(Handle):
 
     `cache` has values of nodes that said `cacheable=True`, and gets those that it lacks; it must be
     of the plan's runtime. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
-    functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`, an
-    execution goes on where the last one under that id broke off. `processes` (soma.Processes) lets
-    the plan start programs.
+    functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`,
+    an execution goes on where the last one under that id broke off. `processes` (soma.Processes)
+    lets the plan start programs.
     """
 
     _release = "soma_run_release"

@@ -166,8 +166,8 @@ def _wishes(wish: Any) -> list[Ask | Child]:
         wishes = [wish] if isinstance(wish, (Ask, Child)) else list(wish)
     kinds = {type(one) for one in wishes}
     if len(kinds) > 1 or not kinds <= {Ask, Child}:
-        raise TypeError("a step yields a soma.Ask, a soma.Child, a list of either, soma.first(…) or "
-                        f"a soma.Suspend, not {wish!r}")
+        raise TypeError("a step yields a soma.Ask, a soma.Child, a list of either, soma.first(…) "
+                        f"or a soma.Suspend, not {wish!r}")
     return wishes
 
 

@@ -98,8 +98,8 @@ TEST_CASE("children have settings, turns and children of their own") {
   CHECK(fixture::outcome(plan, ops, Value::integer(8)) == "\"p/c/c/c/c/c/c/c/c\"");
   CHECK(fixture::outcome(plan, ops, Value::integer(9)).ends_with("(step.child)"));
   CHECK(fixture::outcome(one_step("parent"), ops, Value()) ==
-        "run.node_failed: node 'p' failed: child 'c': it has not ended in 2 turns: raise max_turns, "
-        "if it needs more (step.turns)");
+        "run.node_failed: node 'p' failed: child 'c': it has not ended in 2 turns: raise "
+        "max_turns, if it needs more (step.turns)");
 }
 
 TEST_CASE("what may not be a child is named, all at once") {

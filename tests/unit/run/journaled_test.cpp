@@ -309,7 +309,7 @@ TEST_CASE("in a Dataflow only what comes after a suspended branch waits with it"
   CHECK(ran == std::vector<std::string>{"a", "b", "c", "d"});
 }
 
-TEST_CASE("a failure counts more than a branch that waits, and without a journal nobody can answer") {
+TEST_CASE("a failure counts more than a branch that waits; without a journal nobody can answer") {
   auto human = [](StepCall& call) -> Status {
     call.suspend(Value::text("?"));
     return {};
@@ -323,7 +323,8 @@ TEST_CASE("a failure counts more than a branch that waits, and without a journal
   builder.close();
   const Plan plan = builder.take();
   JournalMemory memory;
-  CHECK(live(plan, ops, memory).outcome == "run.node_failed: node 'b' failed: it broke (run.input)");
+  CHECK(live(plan, ops, memory).outcome ==
+        "run.node_failed: node 'b' failed: it broke (run.input)");
   CHECK(waiting(memory).size() == 1);
   CHECK(fixture::outcome(plan, ops, Value()) ==
         "run.node_failed: node 'h' failed: it waits for an answer ('\"?\"'), and the run has no "
