@@ -30,8 +30,10 @@ soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* 
 /* Runs the plan from its beginning to its end, and yields its value. A NULL input is null. The
  * error of a failed node has its id and path as details "node" and "path", and does not depend on
  * timing: "run.node_failed", "run.exception", "run.no_arm", "run.signal", "run.predicate",
- * "run.input"; "cancelled", "deadline". The tick's phase is "run", in nodes.
- * @since 1.0  @own out  @threads one  @blocks yes tick node event  @null input cancel error */
+ * "run.input"; "cancelled", "deadline"; "run.suspended", if a step waits for an answer and nothing
+ * else is left to do (soma/journal.h). The tick's phase is "run", in nodes.
+ * @since 1.0  @own out  @threads one  @blocks yes tick node step effect event
+ * @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, soma_value** out,
                  soma_error** error) SOMA_NOEXCEPT;
@@ -47,7 +49,7 @@ soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
 /* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
  * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
  * failure the execution is over too.
- * @since 1.0  @own out  @threads one  @blocks no tick node event  @null error */
+ * @since 1.0  @own out  @threads one  @blocks no tick node step effect event  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
