@@ -116,7 +116,7 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
     op.caller_only = thread == SOMA_THREAD_CALLER;
     op.waits = waits != 0;
     SOMA_TRY(ops->ops.add(std::move(op)));
-    static_cast<void>(host.release());  // from here on the ops drop it
+    [[maybe_unused]] HostOp* const theirs = host.release();  // from here on the ops drop it
     return {};
   });
 }

@@ -151,7 +151,7 @@ soma_code soma_ops_add_step(soma_ops* ops, const char* name, size_t name_length,
     op.user = host.get();
     op.destroy = drop<HostStep>;
     SOMA_TRY(ops->ops.add(std::move(op)));
-    static_cast<void>(host.release());  // from here on the ops drop it
+    [[maybe_unused]] HostStep* const theirs = host.release();  // from here on the ops drop it
     return {};
   });
 }
@@ -174,7 +174,7 @@ soma_code soma_ops_add_handler(soma_ops* ops, const char* effect, size_t effect_
     handler.perform = perform_host;
     handler.in_doubt = policy;
     SOMA_TRY(ops->ops.add(std::move(handler)));
-    static_cast<void>(host.release());
+    [[maybe_unused]] HostHandler* const theirs = host.release();
     return {};
   });
 }

@@ -187,8 +187,9 @@ Status StepRun::record(std::vector<Record> records) {
   CountdownReference held(countdown_);
   countdown_->expect(1);
   Status appended = run_.journal->append(std::move(records), {countdown_, settled});
-  if (appended.ok()) static_cast<void>(held.release());  // to settled
-  return appended;
+  if (!appended.ok()) return appended;
+  [[maybe_unused]] Countdown* const theirs = held.release();  // settled drops it
+  return {};
 }
 
 void StepRun::settled(void* user, const Error* failure) {
