@@ -6,8 +6,9 @@
 // thread that is, which does not wait; the turn is over when all of that is durable.
 //
 // An effect that was announced and of which nothing came is in doubt, and nobody here can know. Its
-// policy says whether to try again, with the same key, or to have somebody look. The latter is
-// recorded, so that the answer has a place; until there is one, nothing of the turn begins.
+// policy says whether to try again, announced once more and with the same key, or to have somebody
+// look. The latter is recorded, so that the answer has a place; until there is one, nothing of the
+// turn begins.
 //
 // Effects may end while others are still being begun: the countdown has one more for the beginning
 // itself. A step that has ended or failed meanwhile forgets its effects: afterwards nobody calls
@@ -61,10 +62,10 @@ Status StepRun::announce(std::span<EffectRequest> requests) {
   for (u32 i = 0; i < requests.size(); ++i) {
     EffectRequest& request = requests[i];
     Recorded found;
+    Record intent;
     if (run_.journal) {
-      SOMA_ASSIGN(Record intent, intent_record(site(i), request));
+      SOMA_ASSIGN(intent, intent_record(site(i), request));
       SOMA_ASSIGN(found, run_.journal->find(intent));
-      if (found.state == Recorded::State::Unknown) intents.push_back(std::move(intent));
     }
     if (found.state == Recorded::State::Done) {
       SOMA_ASSIGN(asked_[i].recorded, recorded_value(found.content));
@@ -81,6 +82,7 @@ Status StepRun::announce(std::span<EffectRequest> requests) {
       doubtful.push_back(std::move(request));
       continue;
     }
+    if (run_.journal) intents.push_back(std::move(intent));
     std::string key = text("{}:{}#{}.{}", run_.id, who_.path, turn(), i);
     asked_[i].effect =
         Effect::make(std::move(request), std::move(key), i, is_again, {this, effect_ended});

@@ -209,6 +209,27 @@ TEST_CASE("what is in doubt is tried again, refused or asked about, as its polic
   }
 }
 
+TEST_CASE("what somebody was asked about may be tried again all the same, once the policy is so") {
+  World world;
+  AskOnce once;
+  PlanBuilder builder;
+  builder.step("s", {}).node().op = "ask";
+  const Plan plan = builder.close().take();
+  JournalMemory memory;
+  const auto live_with = [&](InDoubt policy, Break where) {
+    StepOps ops;
+    ops.step("ask", once).effect("ask", world, policy);
+    return live(plan, ops, memory, where, {}, Value::integer(7)).outcome;
+  };
+  live_with(InDoubt::Ask, {1, false});
+  CHECK(live_with(InDoubt::Ask, {}).starts_with("run.suspended"));
+  live_with(InDoubt::Retry, {1, false});
+  CHECK(waiting(memory).empty());
+  CHECK(live_with(InDoubt::Retry, {}) == "[7,2]");
+  CHECK(world.begun.at("nightly:s#0.0") == 3);
+  CHECK(world.retries == 2);
+}
+
 TEST_CASE("a failed effect is asked for again when the run is resumed, the others are not") {
   World world;
   bool is_down = true;
