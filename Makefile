@@ -245,6 +245,10 @@ golden: $(OUT)/tests/circuit_test
 
 LIBFUZZER = $(shell $(COMPILER) -print-file-name=libclang_rt.fuzzer-x86_64.a)
 
+# They include what the library does, and nothing of doctest's, which would ask for its main.
+$(OUT)/tests/fuzz/%.o: tests/fuzz/%.cpp $(OUT)/obj/first.hpp.gch | $(GENERATED)
+	$(call compile,$(COMPILER) -include $(OUT)/obj/first.hpp $(CPPFLAGS) -Itests $(CXXFLAGS))
+
 FUZZERS := $(patsubst tests/fuzz/%.cpp,%,$(sort $(wildcard tests/fuzz/*_fuzz.cpp)))
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/objects.a
 	$(call quiet,LINK,$@) $(COMPILER) $(CXXFLAGS) $(LINK) $(OWN_NEW) -o $@ $^ $(LIBFUZZER) $(ARCHIVES)
