@@ -5,6 +5,9 @@
  * crash or on purpose, and is executed again under the same id finds all that there: no completed
  * effect is performed twice, and none is lost. One that was announced and of which nothing is known
  * is in doubt: its policy decides (SOMA_IN_DOUBT_*). A run id belongs to one plan and one input.
+ *
+ * What goes wrong within a node, "journal.in_doubt", "journal.divergence", "journal.opaque", is its
+ * failure: the error's reason is "run.node_failed", and its detail "cause" is that reason.
  */
 #ifndef SOMA_JOURNAL_H
 #define SOMA_JOURNAL_H
@@ -20,7 +23,9 @@ extern "C" {
 typedef struct soma_journal soma_journal;
 
 /* The journals in a folder, one file for each run; the folder is made if it is missing. The format
- * stands in src/journal/format.md; records are durable when they count. "journal.store".
+ * stands in src/journal/format.md; records are durable when they count. After a crash a file with
+ * "-wal" at its end belongs to a journal: who copies or moves one takes both, and damage that cuts
+ * off its last records is not noticed. "journal.store".
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_open(const soma_runtime* runtime, const char* folder, size_t folder_length,
@@ -47,7 +52,8 @@ soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id,
 
 /* All runs, in the order of their ids, as JSON: [{"run", "state": "in_use", "broken" (off: it can
  * be resumed), "waiting", "ended" or "unreadable", "problem" (unreadable), "plan", "input"
- * (digests), "records", "last" (RFC 3339), "waiting": [{"path", "turn", "index", "reason"}]}].
+ * (digests), "records", "last" (RFC 3339), "waiting": [{"place" ("ask#0.1": the path, then turn and
+ * index), "path", "turn", "index", "reason"}]}].
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_list(const soma_journal* journal, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
@@ -61,8 +67,9 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_show(const soma_journal* journal, const char* run, size_t run_length, soma_blob** out,
                   soma_error** error) SOMA_NOEXCEPT;
 
-/* Answers what a run waits for at `path`; NULL: at the one place where it waits. The next execution
- * finds the answer. "journal.not_waiting", also if it waits at several places and none is named;
+/* Answers what a run waits for at `path`, or at a place of that path; NULL: at the one place where
+ * it waits. The next execution finds the answer, which stays. "journal.not_waiting", also if it
+ * waits at several places and none is named;
  * "journal.locked" while an execution is under way.
  * @since 1.0  @own none  @threads any  @blocks no  @null path value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL

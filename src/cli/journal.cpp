@@ -40,7 +40,7 @@ void list(const JournalVerb& verb) {
                 printable(run.at("run").text()).c_str());
     if (run.at("problem")) std::printf("  %s\n", printable(run.at("problem").text()).c_str());
     for (JsonView place = run.at("waiting").first(); place; place = place.next()) {
-      std::printf("  waits at %s: %s\n", printable(place.at("path").text()).c_str(),
+      std::printf("  waits at %s: %s\n", printable(place.at("place").text()).c_str(),
                   printable(place.at("reason").print()).c_str());
     }
   }
@@ -125,7 +125,7 @@ void add_journal(CLI::App& app) {
       ->callback([verb] { replay(*verb); });
   CLI::App* reply = add_verb(*journal, verb, "answer", "Answer what a run waits for", true);
   reply->add_option("--value", verb->value, "a file of JSON, - for stdin")->required();
-  reply->add_option("--at", verb->path, "the path at which it waits, if there are several");
+  reply->add_option("--at", verb->path, "the path or place at which it waits, if there are several");
   reply->callback([verb] { answer(*verb); });
 }
 

@@ -290,6 +290,11 @@ Result<Journal::Recorded> Journal::find(const Record& attempted) const {
   return state_->ledger.find(attempted);
 }
 
+Status Journal::check_rest(const Site& from, std::string_view does) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->ledger.check_rest(from, does);
+}
+
 const RunIdentity& Journal::identity() const { return state_->identity; }
 
 void Journal::each(Show show, void* user) const {

@@ -36,6 +36,9 @@ class Journal {
   // not known yet. journal_divergence, if something else is recorded at its site: another kind,
   // effect or digest. Names both, with their content.
   Result<Recorded> find(const Record& attempted) const;
+  // For a turn that asks for nothing from this site on, but `does` something else ("ends"):
+  // journal_divergence, if there is a record.
+  Status check_rest(const Site& from, std::string_view does) const;
 
   // Durable when it returns, all or none. Threads that come while one waits for the disk share the
   // next wait, so that many effects at the same time cost as much as one. journal_not_waiting, if

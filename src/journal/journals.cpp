@@ -17,7 +17,7 @@ using State = JournalSummary::State;
 Status fill(JournalSummary& summary, std::unique_ptr<JournalStore> store) {
   SOMA_ASSIGN(const std::unique_ptr<Journal> journal, Journal::open(std::move(store)));
   summary.identity = journal->identity();
-  summary.waiting = journal->waiting();
+  if (!journal->result()) summary.waiting = journal->waiting();
   journal->each(
       [](void* user, const Record& record) {
         auto& target = *static_cast<JournalSummary*>(user);
@@ -68,11 +68,16 @@ void add_line(void* user, const Record& record) {
   lines.out += std::move(json).take() + "\n";
 }
 
+// For who has several at one path: "refine[3]/ask#0.1".
+std::string place_text(const Site& site) {
+  return text("{}#{}.{}", site.path, site.turn, site.index);
+}
+
 Error not_waiting(std::string_view path, std::span<const Record> waiting) {
   std::string list;
   for (const Record& record : waiting) {
     if (!list.empty()) list += ", ";
-    list += quoted(record.site.path, 256);
+    list += quoted(place_text(record.site), 256);
   }
   return fail(Reason::journal_not_waiting,
               "{}; the run waits at {}",
@@ -110,7 +115,9 @@ Status answer_journal(Journal& journal, std::string_view path, const std::string
   const std::vector<Record> waiting = journal.waiting();
   const Record* asked = nullptr;
   for (const Record& record : waiting) {
-    if (!path.empty() && record.site.path != path) continue;
+    const bool is_meant = path.empty() || record.site.path == path ||
+                          place_text(record.site) == path;
+    if (!is_meant) continue;
     if (asked) return not_waiting({}, waiting);
     asked = &record;
   }
@@ -147,8 +154,8 @@ std::string summaries_json(std::span<const JournalSummary> runs) {
     if (run.records > 0) json.field("last", time_text(run.last_ns));
     json.key("waiting").array();
     for (const Record& record : run.waiting) {
-      json.object().field("path", record.site.path).field("turn", record.site.turn);
-      json.field("index", record.site.index).key("reason");
+      json.object().field("place", place_text(record.site)).field("path", record.site.path);
+      json.field("turn", record.site.turn).field("index", record.site.index).key("reason");
       write_content(json, record.content);
       json.close();
     }

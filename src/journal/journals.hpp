@@ -38,7 +38,8 @@ class Journals {
 // Of a store that could be opened, or of why it could not.
 JournalSummary summary_of(std::string_view run, Result<std::unique_ptr<JournalStore>> store);
 
-// Appends an answer to what waits at `path`; empty: at the only place where something does.
+// Appends an answer to what waits at `path`, or at a place there ("refine[3]/ask#0.1", turn and
+// index); empty: at the only place where something does.
 // journal_not_waiting.
 Status answer_journal(Journal& journal, std::string_view path, const std::string& content);
 

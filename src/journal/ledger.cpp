@@ -183,6 +183,22 @@ Result<Recorded> Ledger::find(const Record& attempted) const {
   return Recorded{waits ? Recorded::State::Waiting : Recorded::State::InDoubt, asked->content};
 }
 
+Status Ledger::check_rest(const Site& from, std::string_view does) const {
+  const auto place = visits_.lower_bound(from);
+  if (place == visits_.end() || place->first.path != from.path || place->first.turn != from.turn) {
+    return {};
+  }
+  const Record* asked = settled_record(place->second.asked);
+  if (!asked) return {};
+  const std::string was = described(*asked);
+  return fail(Reason::journal_divergence,
+              "at {} the journal has {}, and now the run {} there; a step has to ask for the same "
+              "whenever it is given the same: undo what has changed, or start a new run",
+              site_text(place->first), was, does)
+      .with("recorded", was)
+      .with("attempted", does);
+}
+
 // It is the last record, and nothing follows it.
 const Record* Ledger::end() const {
   if (records_.empty() || records_.back().kind != Kind::End) return nullptr;

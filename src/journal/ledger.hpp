@@ -25,6 +25,7 @@ class Ledger {
   const std::vector<Record>& records() const { return records_; }
 
   Result<Journal::Recorded> find(const Record& attempted) const;
+  Status check_rest(const Site& from, std::string_view does) const;
   const Record* end() const;
   bool is_waiting(const Site& site) const;
 

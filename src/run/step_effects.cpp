@@ -88,7 +88,11 @@ Status StepRun::announce(std::span<EffectRequest> requests) {
         Effect::make(std::move(request), std::move(key), i, is_again, {this, effect_ended});
   }
   if (!doubtful.empty()) return ask_about(doubtful, std::move(questions));
-  return intents.empty() ? Status() : record(std::move(intents));
+  if (intents.empty()) return {};
+  // A turn of which something is missing was the last.
+  const Site later = {who_.path, turn() + 1, 0};
+  SOMA_TRY(run_.journal->check_rest(later, "asks for more in the turn before"));
+  return record(std::move(intents));
 }
 
 Status StepRun::ask_about(std::span<const EffectRequest> doubtful, std::vector<Record> questions) {

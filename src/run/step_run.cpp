@@ -125,6 +125,7 @@ Status StepRun::take_turn() {
   decision_ = {};
   StepCall call(*this);
   SOMA_TRY(code_.poll(code_.user, call));
+  if (run_.journal) SOMA_TRY(check_rest());
   switch (decision_.kind) {
     case Decision::Kind::Await: return begin_effects();
     case Decision::Kind::Spawn: return begin_children();
@@ -134,6 +135,23 @@ Status StepRun::take_turn() {
   }
   phase_ = Phase::Ended;
   return {};
+}
+
+// What this turn asked for before a crash and does not now. Its other sites are compared one by one.
+Status StepRun::check_rest() const {
+  switch (decision_.kind) {
+    case Decision::Kind::Await: {
+      const auto count = static_cast<u32>(decision_.requests.size());
+      return run_.journal->check_rest(site(count), "asks for nothing");
+    }
+    case Decision::Kind::Spawn:
+      return run_.journal->check_rest(site(decision_.join == ChildJoin::First ? 1 : 0),
+                                      "begins children");
+    case Decision::Kind::Suspend: return run_.journal->check_rest(site(1), "asks for nothing");
+    case Decision::Kind::Done: return run_.journal->check_rest(site(0), "is done");
+    case Decision::Kind::HandOver: break;
+  }
+  return run_.journal->check_rest(site(0), "hands over");
 }
 
 void StepRun::conclude(std::vector<Value> results) {

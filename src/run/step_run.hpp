@@ -113,6 +113,7 @@ class StepRun {
   // ---- step_run.cpp
   Status take_turn();
   Status suspend();
+  Status check_rest() const;
   Site site(u32 index) const;
   u32 turn() const { return static_cast<u32>(history_.size()); }
   void conclude(std::vector<Value> results);  // of this turn

@@ -44,6 +44,16 @@ class Steps(unittest.TestCase):
             yield
         self.assertEqual(soma.Graph(quiet()).run(), 3)
 
+    def test_many_turns_and_turns_that_wait_for_nothing(self):
+        @soma.step(max_turns=1002)
+        def count():
+            total = 0
+            for number in range(1000):
+                results = yield [soma.Ask("echo", number)] if number % 2 else []
+                total += sum(results)
+            return total
+        self.assertEqual(soma.Graph(count()).run(handlers=[echo]), sum(range(1, 1000, 2)))
+
     def test_a_handler_may_complete_later_on_any_thread(self):
         meeting = threading.Barrier(2)
 
@@ -151,8 +161,10 @@ class Failures(unittest.TestCase):
         @soma.step
         def bad():
             yield 3
-        with self.assertRaisesRegex(TypeError, "not iterable"):
+        with self.assertRaisesRegex(TypeError, "a list of either, .*, not 3"):
             soma.Graph(bad()).run()
+        with self.assertRaisesRegex(ValueError, "one at least"):
+            soma.first()
 
         @soma.step
         def mixed():

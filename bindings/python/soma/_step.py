@@ -62,6 +62,8 @@ class First:
 
 
 def first(*children: Child) -> First:
+    if not children:
+        raise ValueError("soma.first takes children, one at least")
     return First(children)
 
 
@@ -115,7 +117,11 @@ class Turn:
     @property
     def results(self) -> list[Any]:
         """What came of the turn before."""
-        return from_value(self._lent(lib.soma_step_history))[-1]
+        last = make(lib.soma_value_at, self._lent(lib.soma_step_history), self.number - 1)
+        try:
+            return from_value(last)
+        finally:
+            lib.soma_value_release(last)
 
     def _lent(self, function: Any) -> int:
         value = function(self._raw)
@@ -162,8 +168,10 @@ class Turn:
 def _wishes(wish: Any) -> list[Ask | Child]:
     if isinstance(wish, First):
         wishes = list(wish.children)
+    elif isinstance(wish, (list, tuple)):
+        wishes = list(wish)
     else:
-        wishes = [wish] if isinstance(wish, (Ask, Child)) else list(wish)
+        wishes = [wish]
     kinds = {type(one) for one in wishes}
     if len(kinds) > 1 or not kinds <= {Ask, Child}:
         raise TypeError("a step yields a soma.Ask, a soma.Child, a list of either, soma.first(…) "
@@ -194,6 +202,8 @@ class Generators:
             else:
                 steps, last = self._open.pop(turn.path)
                 wish = steps.send(_answer(last, turn.results))
+            while isinstance(wish, (list, tuple)) and not wish:
+                wish = steps.send([])          # what waits for nothing goes on
         except StopIteration as end:
             turn.returned(end.value)
             return
@@ -214,7 +224,8 @@ def step(function: Callable[..., Any] | None = None, *, op: str | None = None,
 
     It must yield the same whenever it is given the same: a run with a journal that was broken off
     goes through it again, and is given what is known already. So times and random numbers are
-    effects too. `max_turns` says how often it may yield (24). Settings are those of soma.node.
+    effects too. `max_turns` says how many turns it may have (24): one more than it yields. Settings
+    are those of soma.node.
     """
     def decorate(function: Callable[..., Any]) -> Function:
         made = StepOp(op or _op_name(function), function, version or 0)

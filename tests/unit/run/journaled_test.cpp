@@ -209,6 +209,37 @@ TEST_CASE("what is in doubt is tried again, refused or asked about, as its polic
   }
 }
 
+TEST_CASE("several effects of a turn in doubt are answered one by one") {
+  World world;
+  auto step = [](StepCall& call) -> Status {
+    if (call.turn() == 0) {
+      call.await({{"world", Value::integer(1)}, {"world", Value::integer(2)}});
+    } else {
+      call.done(Value::list({call.results()[0], call.results()[1]}));
+    }
+    return {};
+  };
+  StepOps ops;
+  ops.step("ask", step).effect("world", world, InDoubt::Ask);
+  PlanBuilder builder;
+  builder.step("s", {}).node().op = "ask";
+  const Plan plan = builder.close().take();
+  JournalMemory memory;
+  live(plan, ops, memory, {1, false});
+  CHECK(live(plan, ops, memory).outcome.starts_with("run.suspended"));
+  const auto give = [&](std::string_view place, std::string_view content) {
+    const auto journal = Journal::open(memory.open().value()).value();
+    return answer_journal(*journal, place, std::string(content));
+  };
+  const Status unclear = give("s", "0");
+  REQUIRE_FALSE(unclear.ok());
+  CHECK(unclear.error().message().find("'s#0.0', 's#0.1'") != std::string::npos);
+  CHECK(give("s#0.1", "20").ok());
+  CHECK(live(plan, ops, memory).outcome.starts_with("run.suspended"));
+  CHECK(give("s", "10").ok());
+  CHECK(live(plan, ops, memory).outcome == "[10,20]");
+}
+
 TEST_CASE("what somebody was asked about may be tried again all the same, once the policy is so") {
   World world;
   AskOnce once;
@@ -371,6 +402,46 @@ TEST_CASE("a step that asks for something else than before is told what") {
   CHECK(outcome.ends_with("(journal.divergence)"));
   CHECK(outcome.find("'\"one\"'") != outcome.npos);
   CHECK(outcome.find("'\"two\"'") != outcome.npos);
+}
+
+TEST_CASE("a step that asks for less or for more than before is told what") {
+  World world;
+  u32 asks = 3;
+  bool is_down = true, asks_twice = true;
+  auto down = [&](Effect& effect) {
+    if (is_down) effect.fail(fail(Reason::run_input, "it is down"));
+    else effect.complete(Value());
+  };
+  auto step = [&](StepCall& call) -> Status {
+    std::vector<EffectRequest> requests(asks, {"world", Value()});
+    if (call.turn() == 0) call.await(std::move(requests));
+    else if (call.turn() == 1 && asks_twice) call.await({{"down", Value()}});
+    return {};
+  };
+  StepOps ops;
+  ops.step("ask", step).effect("world", world).effect("down", down);
+  PlanBuilder builder;
+  builder.step("s", {}).node().op = "ask";
+  const Plan plan = builder.close().take();
+  JournalMemory memory;
+  CHECK(live(plan, ops, memory).outcome.ends_with("(run.input)"));
+  const auto outcome_with = [&](u32 now) {
+    asks = now;
+    return live(plan, ops, memory).outcome;
+  };
+  const std::string fewer = outcome_with(2);
+  CHECK(fewer.find("at 's' (turn 0, effect 2) the journal has the effect 'world'") != fewer.npos);
+  CHECK(fewer.ends_with("(journal.divergence)"));
+  const std::string more = outcome_with(4);
+  CHECK(more.find("asks for more in the turn before there") != more.npos);
+  asks_twice = false;
+  const std::string early = outcome_with(3);
+  CHECK(early.find("(turn 1, effect 0) the journal has the effect 'down'") != early.npos);
+  CHECK(early.find("is done there") != early.npos);
+  is_down = false;
+  asks_twice = true;
+  CHECK(outcome_with(3) == "null");
+  CHECK(world.begun.size() == 3);
 }
 
 TEST_CASE("what can't be recorded fails, and says where") {
