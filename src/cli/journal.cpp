@@ -125,7 +125,7 @@ void add_journal(CLI::App& app) {
       ->callback([verb] { replay(*verb); });
   CLI::App* reply = add_verb(*journal, verb, "answer", "Answer what a run waits for", true);
   reply->add_option("--value", verb->value, "a file of JSON, - for stdin")->required();
-  reply->add_option("--at", verb->path, "the path or place at which it waits, if there are several");
+  reply->add_option("--at", verb->path, "the path or place where it waits, if there are several");
   reply->callback([verb] { answer(*verb); });
 }
 

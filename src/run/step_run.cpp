@@ -137,7 +137,7 @@ Status StepRun::take_turn() {
   return {};
 }
 
-// What this turn asked for before a crash and does not now. Its other sites are compared one by one.
+// What this turn asked for before a crash and does not now. Its other sites are compared each.
 Status StepRun::check_rest() const {
   switch (decision_.kind) {
     case Decision::Kind::Await: {
