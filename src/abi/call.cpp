@@ -6,7 +6,7 @@ using namespace soma::wall;
 
 namespace {
 // Of which checks see the tag, and no more.
-constinit const Object released(Tag::Released);
+alignas(soma_call) constinit const Object released(Tag::Released);
 }  // namespace
 
 soma_call* soma_call::over() {

@@ -67,9 +67,8 @@ soma_code report_exception(soma_error** out) noexcept {
   }
 }
 
-Status admit(Status checked, const Object* root) {
-  if (!checked.ok()) return checked;
-  if (!is_forked(*root)) return {};
+Status admit(const Object& root) {
+  if (!is_forked(root)) return {};
   return fail(Reason::forked,
               "the process was forked after the runtime was made; the child can't use the "
               "parent's objects and must make its own");

@@ -20,7 +20,7 @@ inline constexpr const Nothing* no_root = nullptr;
 // Makes the error object, stores it if the host asked for it, and returns its code.
 soma_code report(const Error& error, soma_error** out) noexcept;
 soma_code report_exception(soma_error** out) noexcept;  // within a catch clause
-Status admit(Status checked, const Object* root);       // refuses a forked child
+Status admit(const Object& root);                       // refuses a forked child
 Error null_argument(std::string_view name);
 Error copy_of(const Error& error);                      // in the current account
 
@@ -33,7 +33,8 @@ soma_code perform(const T* root, soma_error** error, Body&& body) noexcept {
     Memory* memory = nullptr;
     Status status;
     if constexpr (!std::is_same_v<T, Nothing>) {
-      status = admit(check(root), root);
+      status = check(root);
+      if (status.ok()) status = admit(*root);
       if (status.ok()) {
         kept = Ref<T>::share(root);
         memory = call_memory(*root);

@@ -74,10 +74,11 @@ template <typename T>
 concept Handle = std::derived_from<T, Object> && requires { T::kind; };
 
 // Handles of calls are no addresses, and odd (call.hpp): for a function of another type they are
-// wrong without being looked at.
+// wrong without being looked at, as is everything that can't lie where it says.
 template <Handle T>
 bool is_valid(const T* handle) {
-  return handle && reinterpret_cast<std::uintptr_t>(handle) % 2 == 0 && handle->tag == T::kind;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(handle) % alignof(T) == 0;
+  return handle && is_aligned && handle->tag == T::kind;
 }
 
 // A handle from the host: there, and of type T. Of an optional one (`maybe`), NULL is fine.
@@ -85,7 +86,7 @@ Status wrong_handle(Tag expected, const Object* got);
 template <Handle T>
 Status check(const T* handle) {
   if (is_valid(handle)) return {};
-  return wrong_handle(T::kind, handle);
+  return wrong_handle(T::kind, reinterpret_cast<const Object*>(handle));  // whatever it is
 }
 template <Handle T>
 Status check_maybe(const T* handle) {
