@@ -5,12 +5,16 @@ using namespace soma;
 using namespace soma::wall;
 
 namespace {
-// Of which checks see the tag, and no more.
-alignas(soma_call) constinit const Object released(Tag::Released);
+// As large as a call; checks see its tag, and no more.
+struct alignas(soma_call) OverCall {
+  Object object{Tag::Released};
+  u8 rest[sizeof(soma_call) - sizeof(Object)] = {};
+};
+constinit const OverCall over_call;
 }  // namespace
 
 soma_call* soma_call::over() {
-  return static_cast<soma_call*>(const_cast<Object*>(&released));
+  return reinterpret_cast<soma_call*>(const_cast<OverCall*>(&over_call));
 }
 
 namespace soma::wall {
