@@ -31,7 +31,7 @@ double median(std::vector<double> times) {
 std::string in_turns(int turns) {
   return R"({"soma":"graph","version":1,"nodes":[{"id":"s","kind":"step","op":"turns",)"
          R"("max_turns":)" +
-         std::to_string(turns + 1) + R"(,"config":)" + std::to_string(turns) + "}],\"edges\":[]}";
+         std::to_string(turns + 1) + "}],\"edges\":[]}";
 }
 
 // So many steps side by side, with one effect each.
@@ -39,7 +39,7 @@ std::string at_once(int count) {
   std::string nodes;
   for (int i = 0; i < count; ++i) {
     nodes += (i > 0 ? "," : "") + ("{\"id\":\"s" + std::to_string(i)) +
-             R"(","kind":"step","op":"turns","config":1})";
+             R"(","kind":"step","op":"turn"})";
   }
   return R"({"soma":"graph","version":1,"nodes":[)" + nodes + "],\"edges\":[]}";
 }
@@ -50,9 +50,10 @@ double cost_us(const soma::runtime& runtime, const std::string& document, int ef
   static int runs = 0;
   soma::ops ops;
   ops.add_step("turns", [effects](soma::turn& turn) {
-    const bool is_one = turn.facts().find("\"config\":1}") != std::string::npos;
-    const auto turns = static_cast<std::uint32_t>(is_one ? 1 : effects);
-    if (turn.number() < turns) turn.await("echo", turn.input());
+    if (turn.number() < static_cast<std::uint32_t>(effects)) turn.await("echo", turn.input());
+  });
+  ops.add_step("turn", [](soma::turn& turn) {
+    if (turn.number() == 0) turn.await("echo", turn.input());
   });
   ops.add_handler("echo", SOMA_IN_DOUBT_RETRY,
                   [](const soma::effect& effect) { effect.complete(effect.payload()); });
