@@ -35,19 +35,13 @@ soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
 
 // The core calls this for each node whose op is a host's.
 Status call_host(void* user, NodeCall& node) {
-  const HostOp& op = *static_cast<const HostOp*>(user);
+  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
   struct Ending {
     soma_call& call;
     ~Ending() { call.end(); }       // also if the function throws
   } here{slot_of(node, *op.runtime)};
-  const i32 answer = op.function(op.user.get(), here.call.begin(node));
-  if (here.call.failure) return Error(Reason::callback_failed, printable(*here.call.failure));
-  if (answer == SOMA_CONTINUE) return {};
-  return fail(Reason::callback_failed,
-              "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
+  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
 }
-
-void drop_host(void* user) { delete static_cast<HostOp*>(user); }
 
 Result<std::vector<std::string>> environment_of(const Value& variables) {
   const auto refusal = [](std::string_view got) {
@@ -106,18 +100,13 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
                   "thread is SOMA_THREAD_CALLER (1) or SOMA_THREAD_ANY (2), got {}", thread);
     }
     SOMA_TRY(check_open(*ops));
-    auto host = std::make_unique<HostOp>(HostOp{ops->runtime, function, std::move(data)});
     NodeOp op;
     op.name = text;
     op.version = version;
     op.forward = call_host;
-    op.user = host.get();
-    op.destroy = drop_host;
     op.caller_only = thread == SOMA_THREAD_CALLER;
     op.waits = waits != 0;
-    SOMA_TRY(ops->ops.add(std::move(op)));
-    [[maybe_unused]] HostOp* const theirs = host.release();  // from here on the ops drop it
-    return {};
+    return add_host(*ops, function, std::move(data), std::move(op));
   });
 }
 

@@ -19,21 +19,6 @@ namespace {
 
 // ---- Turns
 
-// A host's code, which the ops drop.
-template <typename Function>
-struct Host {
-  const soma_runtime* runtime;
-  Function function;
-  UserData user;
-};
-using HostStep = Host<soma_step_fn>;
-using HostHandler = Host<soma_effect_fn>;
-
-template <typename T>
-void drop(void* user) {
-  const std::unique_ptr<T> owned(static_cast<T*>(user));
-}
-
 void say_next(soma_step& step, StepCall& call) {
   switch (step.next) {
     case soma_step::Next::Nothing: call.done(Value()); break;
@@ -50,21 +35,17 @@ void say_next(soma_step& step, StepCall& call) {
 }
 
 Status poll_host(void* user, StepCall& call) {
-  const HostStep& op = *static_cast<const HostStep*>(user);
+  const auto& op = *static_cast<const Host<soma_step_fn>*>(user);
   const Ref<soma_step> step = make<soma_step>(op.runtime, call);
   const i32 answer = op.function(op.user.get(), step.get());
   step->call = nullptr;
-  if (step->failure) return Error(Reason::callback_failed, printable(*step->failure));
-  if (answer == SOMA_CONTINUE) {
-    say_next(*step, call);
-    return {};
-  }
-  return fail(Reason::callback_failed,
-              "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
+  SOMA_TRY(said_by_host(answer, step->failure));
+  say_next(*step, call);
+  return {};
 }
 
 void perform_host(void* user, Effect& effect) {
-  const HostHandler& handler = *static_cast<const HostHandler*>(user);
+  const auto& handler = *static_cast<const Host<soma_effect_fn>*>(user);
   const Ref<soma_effect> handle = make<soma_effect>(handler.runtime, effect);
   handler.function(handler.user.get(), handle.get());
 }
@@ -143,16 +124,11 @@ soma_code soma_ops_add_step(soma_ops* ops, const char* name, size_t name_length,
     SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
     if (!function) return null_argument("function");
     SOMA_TRY(check_open(*ops));
-    auto host = std::make_unique<HostStep>(HostStep{ops->runtime, function, std::move(data)});
     NodeOp op;
     op.name = text;
     op.version = version;
     op.poll = poll_host;
-    op.user = host.get();
-    op.destroy = drop<HostStep>;
-    SOMA_TRY(ops->ops.add(std::move(op)));
-    [[maybe_unused]] HostStep* const theirs = host.release();  // from here on the ops drop it
-    return {};
+    return add_host(*ops, function, std::move(data), std::move(op));
   });
 }
 
@@ -165,17 +141,11 @@ soma_code soma_ops_add_handler(soma_ops* ops, const char* effect, size_t effect_
     if (!perform_it) return null_argument("perform");
     SOMA_ASSIGN(const InDoubt policy, in_doubt_argument(in_doubt));
     SOMA_TRY(check_open(*ops));
-    auto host =
-        std::make_unique<HostHandler>(HostHandler{ops->runtime, perform_it, std::move(data)});
     EffectHandler handler;
     handler.name = name;
-    handler.user = host.get();
-    handler.destroy = drop<HostHandler>;
     handler.perform = perform_host;
     handler.in_doubt = policy;
-    SOMA_TRY(ops->ops.add(std::move(handler)));
-    [[maybe_unused]] HostHandler* const theirs = host.release();
-    return {};
+    return add_host(*ops, perform_it, std::move(data), std::move(handler));
   });
 }
 

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/descriptor.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 
@@ -36,20 +37,6 @@ Error store_failure(std::string_view what, const std::string& path, int code) {
       .with("path", path)
       .with("errno", i64{code});
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int file) : file_(file) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (file_ >= 0) ::close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 class OpenFolder {
  public:
@@ -112,15 +99,15 @@ int read_file(const std::string& path, size_t bytes_max, bool marks_use, std::st
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const Descriptor file(::open(
       path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK));
-  if (file.get() < 0) return errno;
+  if (file.fd() < 0) return errno;
   struct stat info = {};
-  if (::fstat(file.get(), &info) != 0) return errno;
+  if (::fstat(file.fd(), &info) != 0) return errno;
   if (!S_ISREG(info.st_mode)) return EINVAL;
   const u64 size = std::min<u64>(static_cast<u64>(info.st_size), bytes_max);
   out.resize(static_cast<size_t>(size));
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got = ::read(file.get(), out.data() + done, out.size() - done);
+    const ssize_t got = ::read(file.fd(), out.data() + done, out.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno;
     if (got == 0) break;
@@ -130,7 +117,7 @@ int read_file(const std::string& path, size_t bytes_max, bool marks_use, std::st
   if (marks_use && wall_ns() - time_ns(info.st_mtim) > use_noted_after_ns) {
     const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
                                {.tv_sec = 0, .tv_nsec = UTIME_NOW}};
-    ::futimens(file.get(), times);  // in a folder that can't be written, nothing is removed either
+    ::futimens(file.fd(), times);  // in a folder that can't be written, nothing is removed either
   }
   return 0;
 }
@@ -149,8 +136,8 @@ Status write_all(int file, std::string_view bytes, const std::string& path) {
 Status write_file(const std::string& begun, const std::string& path, std::string_view bytes) {
   std::string name = begun + "XXXXXX";
   const Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (file.get() < 0) return store_failure("making", name, errno);
-  Status written = write_all(file.get(), bytes, name);
+  if (file.fd() < 0) return store_failure("making", name, errno);
+  Status written = write_all(file.fd(), bytes, name);
   if (written.ok() && ::rename(name.c_str(), path.c_str()) != 0) {
     written = store_failure("naming", path, errno);
   }
@@ -239,7 +226,7 @@ Status CacheFolder::pin(const CacheKey& key, bool is_pinned) const {
   }
   SOMA_TRY(make_folder(path_ + "/pins"));
   const Descriptor made(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  return made.get() >= 0 ? Status() : store_failure("making", path, errno);
+  return made.is_open() ? Status() : store_failure("making", path, errno);
 }
 
 bool CacheFolder::is_pinned(const CacheKey& key) const {

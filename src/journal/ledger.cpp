@@ -52,15 +52,16 @@ std::string described(const Record& record) {
   return text("{} (digest {})", words, quoted(record.digest));
 }
 
-Error diverged(const Record& recorded, const Record& attempted) {
-  const std::string was = described(recorded), is = described(attempted);
+// `attempted`, and how a sentence about the run says it.
+Error diverged(const Record& recorded, std::string_view attempted, std::string_view says) {
+  const std::string was = described(recorded);
   return fail(Reason::journal_divergence,
-              "at {} the journal has {}, and now the run asks for {}; a step has to ask for the "
-              "same whenever it is given the same: undo what has changed, or start a new run",
-              site_text(recorded.site), was, is)
+              "at {} the journal has {}, and now the run {}; a step has to ask for the same "
+              "whenever it is given the same: undo what has changed, or start a new run",
+              site_text(recorded.site), was, says)
       .with("site", site_text(recorded.site))
       .with("recorded", was)
-      .with("attempted", is);
+      .with("attempted", attempted);
 }
 
 }  // namespace
@@ -172,7 +173,8 @@ Result<Recorded> Ledger::find(const Record& attempted) const {
   if (!asked) return Recorded{};
   if (asked->kind != attempted.kind || asked->effect != attempted.effect ||
       asked->digest != attempted.digest) {
-    return diverged(*asked, attempted);
+    const std::string is = described(attempted);
+    return diverged(*asked, is, "asks for " + is);
   }
   if (asked->kind == Kind::Output) return Recorded{Recorded::State::Done, asked->content};
   const Record* outcome = settled_record(seen->outcome);
@@ -190,13 +192,7 @@ Status Ledger::check_rest(const Site& from, std::string_view does) const {
   }
   const Record* asked = settled_record(place->second.asked);
   if (!asked) return {};
-  const std::string was = described(*asked);
-  return fail(Reason::journal_divergence,
-              "at {} the journal has {}, and now the run {} there; a step has to ask for the same "
-              "whenever it is given the same: undo what has changed, or start a new run",
-              site_text(place->first), was, does)
-      .with("recorded", was)
-      .with("attempted", does);
+  return diverged(*asked, does, text("{} there", does));
 }
 
 // It is the last record, and nothing follows it.

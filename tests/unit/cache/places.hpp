@@ -3,43 +3,17 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "cache/cache.hpp"
+#include "unit/folder.hpp"
 #include "value/value_binary.hpp"
 
 namespace soma {
 
-class TestFolder {
- public:
-  TestFolder() {
-    char name[] = "/tmp/soma-cache-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result.ok()) FAIL(result.error().message());
-  return std::move(result).value();
-}
-inline void must(const Status& status) {
-  if (!status.ok()) FAIL(status.error().message());
-}
 inline std::string reason_of(const Status& status) {
   return status.ok() ? "none" : std::string(status.error().id());
 }

@@ -2,36 +2,18 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "journal/folder.hpp"
 #include "journal/journal.hpp"
 #include "journal/memory_store.hpp"
 #include "journal/sqlite_store.hpp"
+#include "unit/folder.hpp"
 
 namespace soma {
-
-class TestFolder {
- public:
-  TestFolder() {
-    char name[] = "/tmp/soma-journal-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // A place that a run's store can be opened at again and again.
 class TestPlace {
@@ -62,15 +44,6 @@ class FilePlace final : public TestPlace {
 };
 
 inline const RunIdentity test_identity = {"nightly", "plan-digest", "input-digest"};
-
-template <typename Value>
-Value must(Result<Value> result) {
-  if (!result.ok()) FAIL(result.error().message());
-  return std::move(result).value();
-}
-inline void must(const Status& status) {
-  if (!status.ok()) FAIL(status.error().message());
-}
 
 inline Record test_intent(std::string path, u32 index, std::string content = "{}") {
   return {.kind = Record::Kind::Intent,

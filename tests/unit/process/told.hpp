@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 
 #include "process/processes.hpp"
+#include "unit/folder.hpp"
 
 namespace soma::fixture {
 
@@ -85,26 +86,11 @@ inline std::string output(ProcessRequest request) {
   return end->output;
 }
 
-// A folder for a test's files.
-class Folder {
+// A folder with programs in it.
+class Folder : public TestFolder {
  public:
-  Folder() {
-    char name[] = "/tmp/soma-process-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~Folder() {
-    for (const std::string& file : files_) ::unlink(file.c_str());
-    ::rmdir(path_.c_str());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string file(std::string_view name) {
-    files_.push_back(path_ + "/" + std::string(name));
-    return files_.back();
-  }
-  std::string file(std::string_view name, std::string_view content, mode_t mode) {
+  std::string file(std::string_view name) const { return *this / name; }
+  std::string file(std::string_view name, std::string_view content, mode_t mode) const {
     std::string made = file(name);
     const Descriptor opened(::open(made.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     REQUIRE(::write(opened.fd(), content.data(), content.size()) ==
@@ -112,10 +98,6 @@ class Folder {
     REQUIRE(::fchmod(opened.fd(), mode) == 0);
     return made;
   }
-
- private:
-  std::string path_;
-  std::vector<std::string> files_;
 };
 
 // A named pipe by which processes say that they have come so far, or wait until they may go on.
