@@ -68,11 +68,6 @@ void add_line(void* user, const Record& record) {
   lines.out += std::move(json).take() + "\n";
 }
 
-// For who has several at one path: "refine[3]/ask#0.1".
-std::string place_text(const Site& site) {
-  return text("{}#{}.{}", site.path, site.turn, site.index);
-}
-
 Error not_waiting(std::string_view path, std::span<const Record> waiting) {
   std::string list;
   for (const Record& record : waiting) {

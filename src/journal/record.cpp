@@ -30,6 +30,10 @@ bool has_control_character(std::string_view text) {
 
 }  // namespace
 
+std::string place_text(const Site& site) {
+  return text("{}#{}.{}", site.path, site.turn, site.index);
+}
+
 std::string site_text(const Site& site) {
   return text("{} (turn {}, effect {})", quoted(site.path, 256), site.turn, site.index);
 }

@@ -12,6 +12,7 @@ struct Site {
   u32 index = 0;        // of the effect in its turn
   auto operator<=>(const Site&) const = default;
 };
+std::string place_text(const Site& site);  // "refine[3]/judge#0.2": turn and index
 std::string site_text(const Site& site);  // for messages: "'refine[3]/judge' (turn 0, effect 2)"
 
 struct Record {

@@ -41,7 +41,7 @@ struct Binding::Recorded {
       return {};
     }
     SOMA_TRY(code.forward(code.user, call));
-    if (call.was_stopped()) return {};
+    if (call.was_told_to_stop()) return {};
     SOMA_TRY(set_output(record, call.output()));
     std::vector<Record> one;
     one.push_back(std::move(record));

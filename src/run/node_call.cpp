@@ -24,7 +24,6 @@ Value NodeCall::take_input() {
 }
 
 Status NodeCall::check() const { return strand_.check_in_call(); }
-bool NodeCall::was_stopped() const { return strand_.told_node_ == index(); }
 std::string NodeCall::path() const { return strand_.run_.path(index()); }
 u32 NodeCall::thread() const { return strand_.thread_; }
 bool NodeCall::was_told_to_stop() const { return strand_.told_node_ != no_node; }

@@ -34,11 +34,10 @@ class NodeCall {
   // code that takes long; between nodes the run asks by itself.
   Status check() const;
   // It said no to this call: what the code yields then may be half of it.
-  bool was_stopped() const;
+  bool was_told_to_stop() const;
   // "refine[3]/judge": ids, and of the loops around it the pass.
   std::string path() const;
   u32 thread() const;               // as events tell it
-  bool was_told_to_stop() const;    // by check()
   // The passes of the loops around the node, the outermost first, counted from 1.
   std::vector<u64> passes() const;
   // What code keeps from call to call: one for all nodes that one strand calls. All code that is

@@ -83,7 +83,7 @@ Status StepRun::announce(std::span<EffectRequest> requests) {
       continue;
     }
     if (run_.journal) intents.push_back(std::move(intent));
-    std::string key = text("{}:{}#{}.{}", run_.id, who_.path, turn(), i);
+    std::string key = run_.id + ":" + place_text(site(i));
     asked_[i].effect =
         Effect::make(std::move(request), std::move(key), i, is_again, {this, effect_ended});
   }

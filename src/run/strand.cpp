@@ -190,21 +190,21 @@ u32 Strand::place() const {
 // ---- Failures
 
 Strand::Next Strand::fail_at(u32 node, Error error) {
-  attend();
-  call_.let_go();
-  step_.reset();
-  tell(Event::Kind::NodeFailed, call_.index(), &error);
-  failure_ = Wave::Failure{node, std::move(error)};
-  return stop_walk(nullptr);
+  return end_at(Event::Kind::NodeFailed, call_.index(), {node, std::move(error)});
 }
 
 Strand::Next Strand::suspend_at(u32 node, Error error) {
+  error = run_.at(node, std::move(error));
+  return end_at(Event::Kind::NodeSuspended, node, {node, std::move(error), true});
+}
+
+// `told`: the node of the event, which may be another than the failure's.
+Strand::Next Strand::end_at(Event::Kind kind, u32 told, Wave::Failure failure) {
   attend();
   call_.let_go();
   step_.reset();
-  error = run_.at(node, std::move(error));
-  tell(Event::Kind::NodeSuspended, node, &error);
-  failure_ = Wave::Failure{node, std::move(error), true};
+  tell(kind, told, &failure.error);
+  failure_ = std::move(failure);
   return stop_walk(nullptr);
 }
 

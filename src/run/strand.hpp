@@ -76,6 +76,7 @@ class Strand {
   Next leave_region();
   Next fail_at(u32 node, Error error);
   Next suspend_at(u32 node, Error error);
+  Next end_at(Event::Kind kind, u32 told, Wave::Failure failure);
   Next drop_for(const Wave& failed);
   Next stop_walk(const Wave* failed);
   Next exception();
