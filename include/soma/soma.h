@@ -80,8 +80,9 @@
  * zero, or whatever an accident returns, stops. A callback must not throw, longjmp or end its
  * thread through the library.
  *
- * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. There
- * is no struct in this interface whose size could change.
+ * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. The one
+ * struct is a table of a host's functions (soma_journal_store), which begins with its size: so it
+ * may grow, and who was compiled with a shorter one goes on working.
  *
  * VERSIONS. The ABI is generation.level. The generation is the soname's number; within one,
  * functions, options and constants are only ever added, which raises the level. A program built

@@ -2,7 +2,8 @@
 """Reads the public headers and writes what is made from them; with --check, compares instead.
 
 The headers come first. From clang's syntax tree (types) and the comments (tags) this makes
-  lib/abi/soma.api.json   every constant, handle, callback and function: bindings and tests read it
+  lib/abi/soma.api.json   every constant, handle, callback, struct and function: bindings and tests
+                          read it
   lib/soma.map            what the shared library exports, by the level that brought it
   src/abi/functions.inc   the names that soma_has knows
   ABI.md                  the tables between its markers: functions, options, reasons
@@ -112,7 +113,8 @@ def constant_value(node):
 
 
 def extract(lint):
-    api = {"abi": abi_level(), "handles": [], "constants": [], "callbacks": [], "functions": []}
+    api = {"abi": abi_level(), "handles": [], "constants": [], "callbacks": [], "structs": [],
+           "functions": []}
     seen = set()
     for header in HEADERS:
         path = ROOT / "include" / "soma" / f"{header}.h"
@@ -142,7 +144,10 @@ def read_declaration(node, header, source, comments, seen, api, lint):
     ours = name.startswith("soma_") and name not in seen
     if not ours:
         return
-    if kind == "TypedefDecl" and name != "soma_code":
+    if kind == "RecordDecl" and node.get("completeDefinition"):
+        seen.add(name)
+        read_struct(node, header, comments, api, lint)
+    elif kind == "TypedefDecl" and name != "soma_code":
         seen.add(name)
         signature = node["type"]["qualType"]
         if "(*)" in signature:
@@ -167,6 +172,17 @@ def read_callback(node, header, source, comments, api, lint):
         "text": comments.get(name, "")})
 
 
+def read_struct(node, header, comments, api, lint):
+    name = node["name"]
+    lint.check(comments.get(name), f"{name}: no comment")
+    fields = [{"name": inner["name"], "type": spelled(inner["type"]["qualType"])}
+              for inner in node["inner"] if inner["kind"] == "FieldDecl"]
+    lint.check(fields[0] == {"name": "struct_size", "type": "uint32_t"},
+               f"{name}: does not begin with uint32_t struct_size")
+    api["structs"].append({"name": name, "header": f"soma/{header}.h", "fields": fields,
+                           "text": comments.get(name, "")})
+
+
 # ---- The rules
 
 
@@ -182,7 +198,7 @@ def lint_function(function, api, lint):
     lint.check(noun or in_base, f"{name}: not soma_<noun>_<verb>")
     callbacks = {callback["name"] for callback in api["callbacks"]}
     allowed = NUMBERS | set(api["handles"]) | callbacks | {"char", "void"}
-    allowed |= {"struct DLManagedTensorVersioned"}
+    allowed |= {"struct DLManagedTensorVersioned"} | {each["name"] for each in api["structs"]}
     for kind in [p["type"] for p in function["parameters"]] + [function["returns"]]:
         lint.check(base_type(kind) in allowed, f"{name}: type {kind} is not allowed")
     lint_outputs(function, api, lint)

@@ -24,11 +24,12 @@ from ._errors import (
     ResourceExhausted, SomaError, Suspended, Unavailable, Unimplemented,
 )
 from ._graph import Graph, subgraph
+from ._journal import Journal
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
 from ._node import Function, Node, Piece, branch, handoff, loop, node
 from ._run import Call, Plan, Processes, Run
-from ._step import Ask, Child, Effect, HandOver, Handler, Journal, Suspend, first, handler, step
+from ._step import Ask, Child, Effect, HandOver, Handler, Suspend, first, handler, step
 from ._tensor import Tensor
 
 __version__ = version()
