@@ -33,6 +33,7 @@
  *   value      what flows along edges           graph      work as nodes and edges
  *   plan       in which order nodes run         ops        the code behind them, by name
  *   run        a plan made ready to run         cache      what nodes yielded, for later runs
+ *   journal    what runs have done              plan_cache plans of graphs compiled before
  *
  * NAMES. Functions are soma_<noun>_<verb>. Inputs come first, then outputs, then the error.
  * `create`, `open`, `fork` and everything with an `out` handle give you a reference that you
@@ -115,6 +116,7 @@
 #include "soma/value.h"
 #include "soma/graph.h"
 #include "soma/plan.h"
+#include "soma/plan_cache.h"
 #include "soma/ops.h"
 #include "soma/step.h"
 #include "soma/cache.h"

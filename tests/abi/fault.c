@@ -316,6 +316,25 @@ static soma_code compile_graph(soma_error** error) {
   return code;
 }
 
+static soma_code compile_cached(soma_error** error) {
+  soma_plan_cache* cache = NULL;
+  soma_graph* graph = NULL;
+  soma_plan *made = NULL, *found = NULL;
+  soma_blob* facts = NULL;
+  soma_code code = soma_plan_cache_create(runtime, NULL, &cache, error);
+  if (code == SOMA_OK) code = soma_graph_parse(runtime, document, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_cache_compile(cache, graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_plan_cache_compile(cache, graph, NULL, &found, error);
+  if (code == SOMA_OK) code = soma_plan_cache_facts(cache, &facts, error);
+  CHECK(code != SOMA_OK || made == found);
+  soma_plan_release(made);
+  soma_plan_release(found);
+  soma_blob_release(facts);
+  soma_graph_release(graph);
+  soma_plan_cache_release(cache);
+  return code;
+}
+
 static soma_code make_run(soma_error** error) {
   soma_ops* ops = NULL;
   soma_code code = soma_ops_create(runtime, &ops, error);
@@ -563,6 +582,7 @@ int main(int count, char** arguments) {
   each_failure("values", LEAVES_NOTHING, make_values);
   each_failure("build graph", LEAVES_NOTHING, build_graph);
   each_failure("compile graph", MAKES_SOMETHING, compile_graph);
+  each_failure("plan cache", LEAVES_NOTHING, compile_cached);
   each_failure("make run", MAKES_SOMETHING, make_run);
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);

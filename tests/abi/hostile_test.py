@@ -170,6 +170,7 @@ class World:
         soma, handles = self.soma, self.handles
         handles["soma_value"] = soma.call("value_parse", runtime, *soma.text('{"a":1}'))
         handles["soma_graph"] = soma.call("graph_parse", runtime, *soma.text(GRAPH % "std.sum"))
+        handles["soma_plan_cache"] = soma.call("plan_cache_create", runtime, None)
         handles["soma_plan"] = soma.call("plan_compile", handles["soma_graph"], None)
         handles["soma_ops"] = soma.call("ops_create", runtime)
         handles["soma_cache"] = soma.call(
@@ -196,6 +197,7 @@ class World:
         self.run_input = number
         self.compile_options, self.run_options = soma.options("compile"), soma.options("run")
         self.cache_options = soma.options("cache")
+        self.plan_cache_options = soma.options("plan_cache")
 
     def make_run(self):
         return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
@@ -266,7 +268,9 @@ class World:
             return self.generate
         if name in ("soma_fusion_plan_create", "soma_circuit_explain"):
             return self.plan
-        if name in ("soma_plan_compile", "soma_graph_check"):
+        if name == "soma_plan_cache_create":
+            return self.plan_cache_options
+        if name in ("soma_plan_compile", "soma_plan_cache_compile", "soma_graph_check"):
             return self.compile_options
         if name == "soma_run_create":
             return self.run_options

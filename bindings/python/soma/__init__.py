@@ -23,7 +23,7 @@ from ._errors import (
     Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
     ResourceExhausted, SomaError, Suspended, Unavailable, Unimplemented,
 )
-from ._graph import Graph, subgraph
+from ._graph import Graph, PlanCache, subgraph
 from ._journal import Journal
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
@@ -37,8 +37,8 @@ __all__ = [
     "Aborted", "AlreadyExists", "Ask", "Cache", "Call", "Cancelled", "Child", "DataLoss",
     "DeadlineExceeded", "Effect", "FailedPrecondition", "FileNotFound", "Function", "Generation",
     "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
-    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "Processes",
-    "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError", "Suspend",
-    "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
+    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "PlanCache",
+    "Processes", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",
+    "Suspend", "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
     "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
 ]
