@@ -128,8 +128,17 @@ class Validator {
               .advise(R"("model" is the path of a model file)");
         }
         break;
-      case NodeKind::Function:
       case NodeKind::Step:
+        if (spec(node).cacheable) {
+          diagnostics_
+              .warning(Reason::graph_config,
+                       text("step {} says that it is cacheable, and no cache keeps what steps "
+                            "yield", name(node)))
+              .node(draft_.nodes[node].id)
+              .advise("leave that out; a run with a journal does no step's work twice");
+        }
+        break;
+      case NodeKind::Function:
       case NodeKind::Subgraph: break;
     }
   }

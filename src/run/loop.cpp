@@ -109,12 +109,17 @@ Result<bool> Strand::wants_to_stop(const Construct& loop, u64 pass) const {
   }
   const Value& value = run_.values.slot(signal);
   if (const std::optional<bool> stop = stops(value)) return *stop;
+  // It is there for good, so running once more would not help.
+  const bool is_recorded = run_.journal && run_.plan.nodes[signal].kind == NodeKind::Step;
   return run_.at(
       loop.node,
       fail(Reason::run_signal,
            "loop {}: expected node {} to say stop (null, true, 'done', 'stop', {{\"done\": true}}) "
-           "or go on (false, 'continue', {{\"done\": false}}) in pass {}, got {}",
-           quoted(run_.path(loop.node)), quoted(id), pass, describe(value)));
+           "or go on (false, 'continue', {{\"done\": false}}) in pass {}, got {}{}",
+           quoted(run_.path(loop.node)), quoted(id), pass, describe(value),
+           is_recorded ? "; what the step was given is in the journal and stays: start the run "
+                         "anew, under another id"
+                       : ""));
 }
 
 }  // namespace soma

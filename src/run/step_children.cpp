@@ -66,8 +66,10 @@ Status StepRun::check_children(std::span<const ChildRequest> requests) const {
     if (!is_label(request.label)) {
       problems.add(bad_child(request.label, "a label is not empty and has no '/', '[' or ']'"));
     } else if (!op) {
-      problems.add(bad_child(request.label, text("there is no op {} of version {}",
-                                                 quoted(request.op), request.op_version)));
+      problems.add(bad_child(request.label,
+                             text("there is no op {} of version {}; add it to the run's ops, since "
+                                  "plans don't name what steps begin",
+                                  quoted(request.op), request.op_version)));
     } else if (!op->poll) {
       problems.add(bad_child(request.label, text("its op {} is a function, not a step's",
                                                  quoted(request.op))));

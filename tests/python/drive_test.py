@@ -60,6 +60,50 @@ class Estimates(unittest.TestCase):
             self.assertNotIn("eta_ns", events[0])
 
 
+class NearMisses(unittest.TestCase):
+    """What is given in place of something else is told what was meant."""
+
+    def refused(self, words, **given):
+        with self.assertRaisesRegex(TypeError, words):
+            soma.Graph(std("identity", "a")).run(1, **given)
+
+    def test_options_of_runs(self):
+        self.refused(r"soma\.Journal\('folder'\)", journal="folder", run_id="r")
+        self.refused(r"a soma\.Journal, not 3", journal=3, run_id="r")
+        self.refused(r"@soma\.handler\(", handlers=[len])
+        self.refused(r"@soma\.handler\(", handlers=[soma.Handler])
+        self.refused(r"made by soma\.node or soma\.step", ops=[len])
+        self.refused(r"made by soma\.node or soma\.step", ops=[std("identity")])
+        document = soma.Graph(std("identity", "a")).document
+        self.assertRaisesRegex(TypeError, "soma.node", soma.Graph.parse, document, ops=[len])
+
+    def test_a_child_whose_code_is_missing(self):
+        @soma.step
+        def child():
+            return 3
+            yield
+
+        @soma.step
+        def parent():
+            return (yield soma.Child(child))
+        graph = soma.Graph(parent())
+        self.assertRaisesRegex(soma.Aborted, "add it to the run's ops", graph.run)
+        self.assertEqual(graph.run(ops=[child]), 3)
+
+    def test_an_answer_that_is_no_signal(self):
+        @soma.step
+        def judge():
+            return (yield soma.Suspend("enough?"))
+        asked = judge()
+        graph = soma.Graph(soma.loop(asked, "again", until=asked, max_iterations=3))
+        journal = soma.Journal(runtime=graph.runtime)
+        self.assertRaises(soma.Suspended, graph.run, journal=journal, run_id="r")
+        journal.answer("r", "maybe")
+        with self.assertRaisesRegex(soma.SomaError, "under another id") as raised:
+            graph.run(journal=journal, run_id="r")
+        self.assertEqual(raised.exception.reason, "run.signal")
+
+
 class Driving(unittest.TestCase):
     def test_pieces_end_with_the_value(self):
         run = soma.Run(count_up(5).compile(), threads=1)

@@ -12,7 +12,7 @@ from ._errors import AlreadyExists, InvalidArgument
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
 from ._model import Runtime
 from ._node import Edge, Node, Piece, flatten, piece_of
-from ._run import Op, Plan
+from ._run import Op, Plan, _op_of
 
 KINDS = {"data": _api.SOMA_EDGE_DATA, "control": _api.SOMA_EDGE_CONTROL}
 
@@ -57,7 +57,7 @@ class Graph(Handle):
         for number, node in enumerate(json.loads(document).get("nodes", [])):
             graph._numbers.setdefault(node["id"], number)
         for function in ops:
-            graph._know(function.op)
+            graph._know(_op_of(function))
         return graph
 
     # ---- Building

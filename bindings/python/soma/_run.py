@@ -118,8 +118,8 @@ def _message(problem: BaseException) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-class _Execution(Watch):
-    """One execution of a run: what its nodes and its observer raised."""
+class _Attempt(Watch):
+    """One execution of a run, seen from the library: what its nodes and its observer raised."""
 
     def __init__(self, runtime: Runtime, **limits: Any) -> None:
         super().__init__(runtime, **limits)
@@ -228,12 +228,12 @@ class _Execution(Watch):
 def _on_node(user: int, raw: int) -> int:
     index, its_run = kept(user)
     run = its_run()
-    return run._execution.node(run._ops[index], raw)
+    return run._attempt.node(run._ops[index], raw)
 
 
 def _on_event(user: int, line: int, length: int) -> None:
     run = kept(user)()
-    run._execution.event(run._observer, ctypes.string_at(line, length))
+    run._attempt.event(run._observer, ctypes.string_at(line, length))
 
 
 _node_fn = _api.soma_node_fn(_on_node)
@@ -296,7 +296,7 @@ class Plan(Handle):
         runtime = runtime or Runtime()
         content = document if isinstance(document, bytes) else document.encode()
         raw = make(lib.soma_plan_parse, runtime._raw, content, len(content))
-        return cls(runtime, raw, [each.op for each in ops])
+        return cls(runtime, raw, [_op_of(each) for each in ops])
 
     @property
     def document(self) -> str:
@@ -345,6 +345,30 @@ class Plan(Handle):
         return Run(self, **given).execute(input, timeout_s=timeout_s)
 
 
+# What is given in place of what these take is mostly a near miss, and said with the way out.
+
+def _op_of(given: Any) -> Op:
+    op = getattr(given, "op", None)
+    if isinstance(op, str) or not hasattr(op, "register"):
+        raise TypeError(f"ops are functions made by soma.node or soma.step, not {given!r}")
+    return op
+
+
+def _handler_of(given: Any) -> Any:
+    if isinstance(given, type) or not hasattr(given, "perform"):
+        raise TypeError(f"handlers are functions made by @soma.handler(\"the effect's name\"), not "
+                        f"{given!r}")
+    return given
+
+
+def _journal_of(given: Any) -> Any:
+    if not hasattr(given, "_within"):
+        is_path = isinstance(given, (str, os.PathLike))
+        raise TypeError(f"a journal is soma.Journal({given!r})" if is_path else
+                        f"a journal is a soma.Journal, not {given!r}")
+    return given
+
+
 class Run(Handle):
     """A plan made ready to be executed any number of times, by one call at a time.
 
@@ -377,14 +401,14 @@ class Run(Handle):
         take_room()
         self.plan = plan
         self._processes = processes
-        self._ops = (*plan._ops, *(each.op for each in ops))
-        self._handlers = tuple(handlers)
+        self._ops = (*plan._ops, *(_op_of(each) for each in ops))
+        self._handlers = tuple(_handler_of(each) for each in handlers)
         self._observer = observer
-        self._execution: _Execution | None = None
+        self._attempt: _Attempt | None = None
         self._executing = threading.Lock()
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        ops = _Ops(plan.runtime, self)
-        super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
+        bound = _Ops(plan.runtime, self)
+        super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
             call(lib.soma_run_set_cache, self._raw, cache._raw)
         if observer is not None:
@@ -392,64 +416,64 @@ class Run(Handle):
         if (journal is None) != (run_id is None):
             raise ValueError("a journal and a run_id belong together: give both or none")
         if journal is not None:
-            within = journal._within(plan.runtime)
+            within = _journal_of(journal)._within(plan.runtime)
             call(lib.soma_run_set_journal, self._raw, within._raw, *utf8(run_id))
 
     def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
         """Runs the plan on `input` and returns its value. What the function of the failing node
         raised, this raises; else what the observer raised first."""
-        execution, value = self._begin(input, timeout_s)
+        attempt, value = self._begin(input, timeout_s)
         try:
-            done = execution.go_on(lambda cancel: Value(make(
+            done = attempt.go_on(lambda cancel: Value(make(
                 lib.soma_run_execute, self._raw, value._raw, cancel)))
             assert done is not None
             return done[0]
         finally:
             self._end()
 
-    def start(self, input: Any = None, *, timeout_s: float | None = None) -> "Steps":
+    def start(self, input: Any = None, *, timeout_s: float | None = None) -> "Execution":
         """Begins an execution that goes on piece by piece, on the thread that asks for them."""
-        execution, value = self._begin(input, timeout_s)
+        attempt, value = self._begin(input, timeout_s)
         try:
-            execution.begin(lambda cancel: call(
+            attempt.begin(lambda cancel: call(
                 lib.soma_run_start, self._raw, value._raw, cancel))
         except BaseException:
             self._end()
             raise
-        return Steps(self, execution)
+        return Execution(self, attempt)
 
     def cancel(self) -> None:
         """Stops the execution that is under way, from any thread: it raises Cancelled. Without one,
         nothing happens."""
-        execution = self._execution
-        if execution is not None:
-            execution.decline()
+        attempt = self._attempt
+        if attempt is not None:
+            attempt.decline()
 
-    def _begin(self, input: Any, timeout_s: float | None) -> tuple[_Execution, Value]:
+    def _begin(self, input: Any, timeout_s: float | None) -> tuple[_Attempt, Value]:
         take_room()
         if not self._executing.acquire(blocking=False):
             raise FailedPrecondition("the run is being executed by another call, or has been "
                                      "started and not ended", "object.busy")
         try:
             value = to_value(self.plan.runtime, input)
-            self._execution = _Execution(self.plan.runtime, timeout_s=timeout_s)
-            return self._execution, value
+            self._attempt = _Attempt(self.plan.runtime, timeout_s=timeout_s)
+            return self._attempt, value
         except BaseException:
             self._end()
             raise
 
     def _end(self) -> None:
-        self._execution = None
+        self._attempt = None
         self._executing.release()
 
 
-class Steps:
+class Execution:
     """An execution that goes on when it is asked to, made by Run.start. As a context it is
     abandoned at the end, if it is not over; iterating goes on in pieces of ten milliseconds."""
 
-    def __init__(self, run: Run, execution: _Execution) -> None:
+    def __init__(self, run: Run, attempt: _Attempt) -> None:
         self._run: Run | None = run
-        self._execution = execution
+        self._attempt = attempt
         self._value: tuple[Any] | None = None
 
     @property
@@ -480,7 +504,7 @@ class Steps:
 
         has_failed = True
         try:
-            self._value = self._execution.go_on(one, last=False)
+            self._value = self._attempt.go_on(one, last=False)
             has_failed = False
         finally:
             if has_failed or self._value is not None:
@@ -495,14 +519,14 @@ class Steps:
         try:
             call(lib.soma_run_abandon, run._raw)
         finally:
-            self._execution.end()
+            self._attempt.end()
             run._end()
 
     def __iter__(self) -> Iterator[None]:
         while not self.step(0.01):
             yield
 
-    def __enter__(self) -> "Steps":
+    def __enter__(self) -> "Execution":
         return self
 
     def __exit__(self, *_exception: Any) -> None:

@@ -346,13 +346,13 @@ _loop = _Loop()
 def _on_step(user: int, raw: int) -> int:
     index, its_run = kept(user)
     run = its_run()
-    return run._execution.step(run._ops[index], raw)
+    return run._attempt.step(run._ops[index], raw)
 
 
 def _on_effect(user: int, raw: int) -> None:
     index, its_run = kept(user)
     run = its_run()
-    run._execution.effect(run._handlers[index], Effect(run.plan.runtime, raw))
+    run._attempt.effect(run._handlers[index], Effect(run.plan.runtime, raw))
 
 
 _step_fn = _api.soma_step_fn(_on_step)
