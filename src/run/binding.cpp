@@ -34,7 +34,8 @@ struct Binding::Recorded {
     return node.forward_once(call);
   }
   Status forward_once(NodeCall& call) const {
-    Record record = output_record({call.path(), 0, 0}, call.node().op_name(), call.input());
+    const Site site = {call.path(), static_cast<u32>(call.chunk().index), 0};
+    Record record = output_record(site, call.node().op_name(), call.input());
     SOMA_ASSIGN(const Journal::Recorded found, run.journal->find(record));
     if (found.state == Journal::Recorded::State::Done) {
       SOMA_ASSIGN(call.output(), recorded_value(found.content));
@@ -171,6 +172,16 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op, const Ops& ops)
   if (is_step) steps_[at].user = *bound;
   if (op.unbind) made_.back() = {op.unbind, *bound};
   return {};
+}
+
+Bound Binding::replace(u32 node, Bound code) {
+  const auto covered = covered_.find(node);
+  return std::exchange(covered == covered_.end() ? nodes_[node] : *covered->second, code);
+}
+
+void Binding::cover(u32 node, Bound code, Bound& inner) {
+  inner = std::exchange(nodes_[node], code);
+  covered_[node] = &inner;
 }
 
 void Binding::record_output(const RunState& run, u32 node) {

@@ -29,7 +29,10 @@ class Binding {
   StepCode step(u32 node) const { return steps_.at(node); }
   bool has_steps() const { return !steps_.empty(); }
   // Puts code before a node's own, and returns that.
-  Bound replace(u32 node, Bound code) { return std::exchange(nodes_[node], code); }
+  Bound replace(u32 node, Bound code);
+  // Puts code before all that will ever be put there; what that calls is kept in `inner`, which
+  // outlives the binding.
+  void cover(u32 node, Bound code, Bound& inner);
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
 
@@ -52,6 +55,7 @@ class Binding {
   std::vector<std::unique_ptr<Checked>> checked_;
   std::vector<std::unique_ptr<Recorded>> recorded_;
   std::map<u32, StepCode> steps_;          // by node
+  std::map<u32, Bound*> covered_;          // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };
 

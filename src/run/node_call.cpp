@@ -24,6 +24,32 @@ Value NodeCall::take_input() {
 }
 
 Status NodeCall::check() const { return strand_.check_in_call(); }
+
+const Chunk& NodeCall::chunk() const {
+  static const Chunk only;
+  const Chunk* const chunk = strand_.run_.streams.chunk(index());
+  return chunk ? *chunk : only;
+}
+
+Value NodeCall::declared_state() const {
+  const std::vector<u8>& bytes = node().state();
+  return bytes.empty() ? Value() : Value::bytes(bytes);
+}
+
+Value NodeCall::state() const {
+  const Chunk* const chunk = strand_.run_.streams.chunk(index());
+  return chunk ? chunk->state : declared_state();
+}
+
+Status NodeCall::set_state(Value state) {
+  if (Chunk* const chunk = strand_.run_.streams.chunk(index())) {
+    chunk->state = std::move(state);
+    return {};
+  }
+  return fail(Reason::run_input,
+              "the node has no stream mode, so there is no next chunk to keep a state for");
+}
+
 std::string NodeCall::path() const { return strand_.run_.path(index()); }
 u32 NodeCall::thread() const { return strand_.thread_; }
 bool NodeCall::was_told_to_stop() const { return strand_.told_node_ != no_node; }

@@ -8,6 +8,7 @@
 #include "run/binding.hpp"
 #include "run/crew.hpp"
 #include "run/observe.hpp"
+#include "run/streams.hpp"
 
 namespace soma {
 
@@ -18,12 +19,14 @@ struct RunState {
       : plan(the_plan),
         course(plan),
         values(plan, course),
+        streams(*this, values),
         passes(course.constructs().size()),
         crew(*this, pool, launch, threads) {}
 
   const Plan& plan;
   Course course;
   Values values;
+  Streams streams;
   std::optional<Binding> binding;
   std::vector<u64> passes;          // by construct: in which pass a loop is
   const Cancel never;               // in place of none
