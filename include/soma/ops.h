@@ -82,6 +82,24 @@ soma_call_fail(soma_call* call, const char* message, size_t message_length,
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
+/* Which chunk of a stream the call is for, counted from 0, and of how many: 0 of 1, unless the plan
+ * has the node in a stream ("chunk" of options "compile"). Behind a barrier counting begins again.
+ * @since 1.0  @own none  @threads one  @blocks no  @null index count error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count, soma_error** error) SOMA_NOEXCEPT;
+
+/* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
+ * For the first chunk, and for all other nodes, what the node declares as its state, as bytes, or
+ * null. NULL if there is no memory for it, or the call is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
+
+/* What the call for the next chunk of this execution finds as its state. The value stays yours.
+ * "run.input", if the node has no stream mode.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_set_state(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
+
 /* Whether to go on: 1, or 0 if the run was cancelled, its deadline passed, or a branch that was
  * declared earlier failed. For code that takes long. After a 0 the node returns, whatever it likes:
  * its value counts no more, and the run ends as cancelled or with its deadline.

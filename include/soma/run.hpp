@@ -35,6 +35,23 @@ class call {
     soma_value_retain(read);
     return value(const_cast<soma_value*>(read));
   }
+  // Of a node with a stream mode: which chunk this is for, and what the call before has left.
+  struct part {
+    std::uint64_t index = 0, count = 1;
+    bool is_last() const { return index + 1 == count; }
+  };
+  part chunk() const {
+    part out;
+    detail::call(soma_call_chunk, raw_, &out.index, &out.count);
+    return out;
+  }
+  value state() const {
+    const soma_value* kept = soma_call_state(raw_);
+    if (!kept) throw std::bad_alloc();
+    soma_value_retain(kept);
+    return value(const_cast<soma_value*>(kept));
+  }
+  void set_state(const value& kept) { detail::call(soma_call_set_state, raw_, kept.get()); }
   // A value of the call's runtime.
   template <typename T>
   value of(const T& content) const {

@@ -32,6 +32,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     node = nullptr;
     input = {};
+    state = {};
     failure.reset();
   }
   // The last number is no call's: all handles that there have been are over.
@@ -48,7 +49,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
   }
 
   soma::NodeCall* node = nullptr;
-  soma::wall::Ref<soma_value> input;       // made when it is asked for
+  soma::wall::Ref<soma_value> input, state;  // made when they are asked for
   std::optional<std::string> failure;
   soma_call *next_of_all = nullptr, *next_spare = nullptr;  // the slots' lists
 

@@ -11,6 +11,7 @@
 #include "plan/label.hpp"
 #include "run/builtins.hpp"
 #include "run/exec.hpp"
+#include "run/flow.hpp"
 #include "value/describe.hpp"
 #include "value/value_json.hpp"
 
@@ -74,6 +75,19 @@ std::string facts(const NodeCall& call) {
   return std::move(json).take();
 }
 
+// A value of a call's, lent until it is over.
+template <typename Find>
+const soma_value* show(soma_call* handle, Find find) {
+  soma_call* const call = soma_call::of(handle);
+  if (!is_valid(call) || is_forked(*call)) return nullptr;
+  try {
+    const MemoryScope inside(call_memory(*call));
+    return find(*call);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,
@@ -124,15 +138,37 @@ soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment,
 }
 
 const soma_value* soma_call_input(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    if (!call.input) call.input = make<soma_value>(call.runtime, call.node->input());
+    return call.input.get();
+  });
+}
+
+const soma_value* soma_call_state(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    call.state = make<soma_value>(call.runtime, call.node->state());
+    return call.state.get();
+  });
+}
+
+soma_code soma_call_set_state(soma_call* handle, const soma_value* value,
+                              soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
-  if (!is_valid(call) || is_forked(*call)) return nullptr;
-  try {
-    const MemoryScope inside(call_memory(*call));
-    if (!call->input) call->input = make<soma_value>(call->runtime, call->node->input());
-    return call->input.get();
-  } catch (...) {
-    return nullptr;
-  }
+  return perform(call, error, [&]() -> Status {
+    SOMA_TRY(check_within(call->runtime, value));
+    return call->node->set_state(value->value);
+  });
+}
+
+soma_code soma_call_chunk(soma_call* handle, uint64_t* index, uint64_t* count,
+                          soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
+  return perform(call, error, [&]() -> Status {
+    const Chunk& chunk = call->node->chunk();
+    if (index) *index = chunk.index;
+    if (count) *count = chunk.count;
+    return {};
+  });
 }
 
 soma_code soma_call_set_output(soma_call* handle, const soma_value* value,

@@ -24,6 +24,7 @@ std::string event_line(const soma_run& run, const Event& event) {
     constexpr std::string_view ended[] = {"no", "by_signal", "by_bound"};
     json.field("pass", event.pass).field("ended", ended[static_cast<size_t>(event.ended)]);
   }
+  if (event.chunks > 0) json.field("chunk", event.chunk).field("chunks", event.chunks);
   if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
   if (!event.effect.empty()) json.field("effect", event.effect).field("turn", event.turn);
   if (!event.key.empty()) json.field("key", event.key);

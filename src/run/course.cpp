@@ -45,7 +45,8 @@ Course::Course(const Plan& plan) : plan_(plan), first_node_(plan.items.size() + 
   }
   first_node_.back() = nodes;
   for (u32 at = 0; at < plan.items.size(); ++at) {
-    if (plan.items[at].variant == Variant::Stream) streams_.push_back(items(at, plan.items[at].end));
+    const PlanItem& item = plan.items[at];
+    if (item.variant == Variant::Stream) streams_.push_back(items(at, item.end));
   }
   find_constructs();
   if (has_waves_) find_parents();

@@ -9,9 +9,9 @@
 // the end that can go on: that has a chunk, and room for what it yields. It calls that node for
 // this chunk, hands on what came of it, and looks again. So one thread alone carries each chunk
 // through all nodes before it cuts the next one, two threads are in two nodes at the same time, and
-// a node behind which `waiting_max` chunks wait is simply none that can go on. At any one node there
-// is one thread at a time, and it takes chunks in their order: that is what a state needs, and what
-// puts the result in order.
+// a node behind which `waiting_max` chunks wait is simply none that can go on. At any one node
+// there is one thread at a time, and it takes chunks in their order: that is what a state needs,
+// and what puts the result in order.
 //
 // Barriers. A node that needs all rows at once gathers its chunks, is called once, and what it
 // yields is cut anew for the nodes behind it, as if a stream began there. Until then these have
@@ -25,7 +25,8 @@
 // If nothing runs and nothing is ready, then either nothing is left, or there was a failure: the
 // last node that has a chunk waiting always has room behind it.
 //
-// Cost. A look at all nodes for each claim, and a chunk's rows copied as references.
+// Cost. Each claim and each end changes who is ready at most at two neighbours, so lists of those
+// that are ready are kept. A chunk's rows are copied as references.
 #include "run/flow.hpp"
 
 #include <algorithm>
@@ -93,6 +94,7 @@ Flow::Flow(const Plan& plan, const Region& stream, Values& values)
     stages_[stage].is_barrier = plan.nodes[node(stage)].stream_mode == StreamMode::Barrier;
     stages_[stage].waiting.reserve(waiting_max);
   }
+  for (BranchSet* places : {&pinned_, &others_}) places->reset(static_cast<u32>(stages_.size()));
 }
 
 void Flow::begin(Value input, const Binding& binding) {
@@ -102,12 +104,16 @@ void Flow::begin(Value input, const Binding& binding) {
   }
   make_room(0, input);
   feed(0, std::move(input));
+  look_at(0);
 }
 
 void Flow::clear() noexcept {
   failed_ = ~u64{0};
   is_dropped_ = false;
+  running_ = 0;
   yielded_.clear();
+  pinned_.reset(static_cast<u32>(stages_.size()));
+  others_.reset(static_cast<u32>(stages_.size()));
   for (u32 stage = 0; stage < stages_.size(); ++stage) {
     Stage& it = stages_[stage];
     it.whole = Value();
@@ -116,7 +122,7 @@ void Flow::clear() noexcept {
     it.chunk.count = 0;
     it.begun = 0;
     it.yields.reset();
-    it.is_running = false;
+    it.is_running = it.is_listed = false;
     values_.chunk(node(stage)) = Value();
     values_.slot_to_set(node(stage)) = Value();
   }
@@ -177,34 +183,44 @@ bool Flow::is_ready(u32 stage) const {
   return !it.waiting.empty() && has_room_behind(stage);
 }
 
-u32 Flow::claim(Hand hand) {
-  for (u32 stage = static_cast<u32>(stages_.size()); stage-- > 0;) {
-    Stage& it = stages_[stage];
-    if ((it.is_pinned && hand != Hand::Caller) || !is_ready(stage)) continue;
-    it.is_running = true;
-    it.chunk.index = it.begun++;
-    if (!is_fed_whole(stage) && !it.is_barrier) {
-      values_.chunk(node(stage)) = std::move(it.waiting.front());
-      it.waiting.erase(it.waiting.begin());
-    }
-    return stage;
-  }
-  return none;
+void Flow::look_at(u32 stage) noexcept {
+  Stage& it = stages_[stage];
+  if (it.is_listed || !is_ready(stage)) return;
+  it.is_listed = true;
+  (it.is_pinned ? pinned_ : others_).add(place(stage));
 }
 
-bool Flow::can_share() const {
-  for (u32 stage = 0; stage < stages_.size(); ++stage) {
-    if (!stages_[stage].is_pinned && is_ready(stage)) return true;
+// Takes out those that need not run any more.
+bool Flow::has_ready(BranchSet& places) {
+  while (!places.empty()) {
+    const u32 stage = place(places.lowest());
+    if (is_ready(stage)) return true;
+    places.take(1);
+    stages_[stage].is_listed = false;
   }
   return false;
 }
 
-bool Flow::is_over() const {
-  if (is_dropped_) return true;
-  for (u32 stage = 0; stage < stages_.size(); ++stage) {
-    if (stages_[stage].is_running || is_ready(stage)) return false;
-  }
-  return true;
+u32 Flow::claim(Hand hand) {
+  const bool has_pinned = hand == Hand::Caller && has_ready(pinned_);
+  const bool has_other = has_ready(others_);
+  if (!has_pinned && !has_other) return none;
+  const bool is_pinned = has_pinned && (!has_other || pinned_.lowest() < others_.lowest());
+  const u32 stage = place((is_pinned ? pinned_ : others_).take(1).first);
+  Stage& it = stages_[stage];
+  it.is_listed = false;
+  it.is_running = true;
+  ++running_;
+  it.chunk.index = it.begun++;
+  if (is_fed_whole(stage) || it.is_barrier) return stage;
+  values_.chunk(node(stage)) = std::move(it.waiting.front());
+  it.waiting.erase(it.waiting.begin());
+  look_at(stage - 1);
+  return stage;
+}
+
+bool Flow::is_over() {
+  return is_dropped_ || (running_ == 0 && !has_ready(pinned_) && !has_ready(others_));
 }
 
 // ---- Chunks
@@ -230,12 +246,12 @@ Status Flow::accept(u32 stage) {
   const bool is_as_before = it.yields.value_or(value.kind()) == value.kind();
   const bool is_fine = it.chunk.count == 1 || (can_be_joined(value.kind()) && is_as_before);
   if (!is_fine) {
+    std::string before;
+    if (it.yields) before = text(", and before that {} values", value_kind_name(*it.yields));
     return fail(Reason::run_stream,
                 "it yielded {} for chunk {} of {}{}: for several chunks it yields lists, bytes or "
                 "texts, all of one kind, to be joined (a list without elements for nothing)",
-                describe(value), it.chunk.index, it.chunk.count,
-                it.yields ? text(", and before that a value of kind {}", value_kind_name(*it.yields))
-                          : std::string());
+                describe(value), it.chunk.index, it.chunk.count, before);
   }
   it.yields = value.kind();
   if (it.is_barrier && stage + 1 < stages_.size()) make_room(stage + 1, value);
@@ -245,6 +261,7 @@ Status Flow::accept(u32 stage) {
 void Flow::finish(u32 stage) noexcept {
   Stage& it = stages_[stage];
   it.is_running = false;
+  --running_;
   Value value = std::move(values_.slot_to_set(node(stage)));
   values_.chunk(node(stage)) = Value();
   if (it.chunk.is_last()) it.chunk.state = Value();
@@ -255,11 +272,14 @@ void Flow::finish(u32 stage) noexcept {
   } else {
     stages_[stage + 1].waiting.push_back(std::move(value));
   }
+  look_at(stage);
+  if (stage + 1 < stages_.size()) look_at(stage + 1);
 }
 
 bool Flow::end_badly(u32 stage) noexcept {
   Stage& it = stages_[stage];
   it.is_running = false;
+  --running_;
   values_.slot_to_set(node(stage)) = Value();
   if (it.chunk.index >= failed_) return false;
   failed_ = it.chunk.index;

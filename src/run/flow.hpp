@@ -10,7 +10,7 @@ class Binding;
 
 // What code sees of the stream that its node is in.
 struct Chunk {
-  u64 index = 0;                // counted from 0, from the stream's beginning or the last barrier on
+  u64 index = 0;                // counted from 0, since the stream's beginning or the last barrier
   u64 count = 1;                // of them
   Value state;                  // of a stateful node, from chunk to chunk
   bool is_last() const { return index + 1 == count; }
@@ -41,8 +41,8 @@ class Flow {
   bool end_badly(u32 stage) noexcept;
   // Nobody needs the rest.
   void drop() noexcept { is_dropped_ = true; }
-  bool can_share() const;
-  bool is_over() const;
+  bool can_share() { return has_ready(others_); }
+  bool is_over();
 
   // ---- Without the mutex: by who has claimed that stage
   Chunk& chunk(u32 stage) { return stages_[stage].chunk; }
@@ -59,12 +59,17 @@ class Flow {
     u64 begun = 0;              // chunks
     std::optional<ValueKind> yields;  // what it yielded for each chunk so far
     bool is_barrier = false, is_pinned = false, is_running = false;
+    bool is_listed = false;     // among those that are ready
   };
 
   u32 node(u32 stage) const { return stream_.begin + stage; }
   bool is_fed_whole(u32 stage) const { return stage == 0 || stages_[stage - 1].is_barrier; }
   bool is_ready(u32 stage) const;
   bool has_room_behind(u32 stage) const;
+  void look_at(u32 stage) noexcept;
+  bool has_ready(BranchSet& places);
+  // In the lists of those that are ready: the last stage first.
+  u32 place(u32 stage) const { return static_cast<u32>(stages_.size()) - 1 - stage; }
   u64 count_chunks(u32 stage, const Value& whole) const;
   u32 end_of_part(u32 stage) const;
   void make_room(u32 stage, const Value& whole);
@@ -74,6 +79,8 @@ class Flow {
   const u64 chunk_rows_;
   Values& values_;
   std::vector<Stage> stages_;
+  BranchSet pinned_, others_;   // that are ready, unless something failed since
+  u32 running_ = 0;
   std::vector<Value> yielded_;  // by the last node
   u64 failed_ = ~u64{0};        // the first chunk that did
   bool is_dropped_ = false;

@@ -24,14 +24,16 @@ Strand::Next Strand::enter_wave(const Stop& stop) {
   return share(stop);
 }
 
-// Alone or not: a stream's nodes are called as often as there are chunks, which only its flow knows.
+// Alone or not: a stream's nodes are called as often as there are chunks, which its flow knows.
 Strand::Next Strand::enter_stream(const Stop& stop) {
   Flow& flow = run_.streams.flow(stop.item);
   const u32 first = flow.stream().begin;
   call_.rest(first);
   Value made;
-  const Value& whole = run_.values.whole(first, made);
-  flow.begin(&whole == &made ? std::move(made) : whole, *run_.binding);
+  const Value& read = run_.values.whole(first, made);
+  Value whole = std::move(made);
+  if (&read != &made) whole = read;
+  flow.begin(std::move(whole), *run_.binding);
   return share(stop);
 }
 

@@ -1,5 +1,5 @@
-// Stands before the code of nodes that have a stream mode: gives them their chunk, and looks at what
-// they make of it. How chunks get from node to node: flow.cpp.
+// Stands before the code of nodes that have a stream mode: gives them their chunk, and looks at
+// what they make of it. How chunks get from node to node: flow.cpp.
 #include "run/streams.hpp"
 
 #include "base/text.hpp"

@@ -23,7 +23,8 @@ INVALID_ARGUMENT, OUT_OF_RANGE = 3, 11
 HUGE = 2**63
 BAD_TEXT = ctypes.create_string_buffer(b"ab\xff\xfe\x00")
 GRAPH = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"function","op":"std.identity"},
-  {"id":"b","kind":"function","op":"%s"}],"edges":[{"from":"a","to":"b"}]}"""
+  {"id":"b","kind":"function","op":"%s","stream_mode":"stateful"}],
+  "edges":[{"from":"a","to":"b"}]}"""
 STEP = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"step","op":"probe"}],"edges":[]}"""
 FOLDER = tempfile.TemporaryDirectory()
 GOOD_TEXT = {  # by function and parameter; others get "x"

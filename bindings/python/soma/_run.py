@@ -76,8 +76,9 @@ def _input(raw: int) -> int:
 class Call:
     """What a node's function may ask while it runs: its parameter named `call`."""
 
-    def __init__(self, raw: int) -> None:
+    def __init__(self, raw: int, runtime: Runtime) -> None:
         self._raw: int | None = raw
+        self._runtime = runtime
         self._facts: dict[str, Any] | None = None
 
     def _alive(self) -> int:
@@ -105,6 +106,36 @@ class Call:
     def config(self) -> Any:
         return self.facts["config"]
 
+    @property
+    def chunk(self) -> int:
+        """Of a node with a stream_mode: which chunk of the stream this call is for, from 0 on."""
+        return self._part()[0]
+
+    @property
+    def is_last_chunk(self) -> bool:
+        """Whether no other comes behind it, up to the next barrier."""
+        index, count = self._part()
+        return index + 1 == count
+
+    def _part(self) -> tuple[int, int]:
+        index, count = ctypes.c_uint64(), ctypes.c_uint64()
+        call(lib.soma_call_chunk, self._alive(), ctypes.byref(index), ctypes.byref(count))
+        return index.value, count.value
+
+    @property
+    def state(self) -> Any:
+        """Of a node with a stream_mode: what the call for the chunk before has left here, to be
+        set for the next one. For the first, what the node declares: bytes, or None."""
+        value = lib.soma_call_state(self._alive())
+        if not value:
+            raise MemoryError("there is no memory for the node's state")
+        return from_value(value)
+
+    @state.setter
+    def state(self, kept: Any) -> None:
+        value = to_value(self._runtime, kept)
+        call(lib.soma_call_set_state, self._alive(), value._raw)
+
     def goes_on(self) -> bool:
         """Whether to go on: not if the run is cancelled or late, or an earlier branch failed."""
         return lib.soma_call_goes_on(self._alive()) == 1
@@ -129,7 +160,7 @@ class _Execution(Watch):
         self._steps: Any = None
 
     def node(self, op: Op, raw: int) -> int:
-        at_hand = Call(raw)
+        at_hand = Call(raw, self._runtime)
         try:
             output = self.interruptible(lambda: op(raw, at_hand))
             if output is not None:
