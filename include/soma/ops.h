@@ -86,7 +86,8 @@ soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXC
  * has the node in a stream ("chunk" of options "compile"). Behind a barrier counting begins again.
  * @since 1.0  @own none  @threads one  @blocks no  @null index count error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count, soma_error** error) SOMA_NOEXCEPT;
+soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
+                soma_error** error) SOMA_NOEXCEPT;
 
 /* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
  * For the first chunk, and for all other nodes, what the node declares as its state, as bytes, or
