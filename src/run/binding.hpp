@@ -15,6 +15,13 @@ struct Bound {
   void* user = nullptr;
 };
 
+// How a node's gradient is made.
+struct NodeVjp {
+  u32 node = no_node;
+  Vjp code = nullptr;
+  void* user = nullptr;
+};
+
 class Binding {
  public:
   Binding();
@@ -28,6 +35,9 @@ class Binding {
   // Of a node of kind step.
   StepCode step(u32 node) const { return steps_.at(node); }
   bool has_steps() const { return !steps_.empty(); }
+  // In the order of the plan, those of nodes that are differentiable, if the plan's mode is.
+  std::span<const NodeVjp> vjps() const { return vjps_; }
+  const GradientAdder& gradient_adder() const { return *adder_; }
   // Puts code before a node's own, and returns that.
   Bound replace(u32 node, Bound code) { return std::exchange(nodes_[node], code); }
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
@@ -51,6 +61,8 @@ class Binding {
   std::vector<Made> made_;
   std::vector<std::unique_ptr<Checked>> checked_;
   std::vector<std::unique_ptr<Recorded>> recorded_;
+  std::vector<NodeVjp> vjps_;
+  const GradientAdder* adder_ = nullptr;
   std::map<u32, StepCode> steps_;          // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };

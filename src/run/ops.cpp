@@ -17,7 +17,9 @@ Key key_of(const NodeOp& op) { return {op.name, op.version}; }
 Ops::~Ops() {
   for (const NodeOp& op : ops_) {
     if (op.destroy) op.destroy(op.user);
+    if (op.vjp_destroy) op.vjp_destroy(op.vjp_user);
   }
+  if (adder_.destroy) adder_.destroy(adder_.user);
   for (const EffectHandler& handler : handlers_) {
     if (handler.destroy) handler.destroy(handler.user);
   }
@@ -38,6 +40,40 @@ Status Ops::add(NodeOp op) {
         .with("op", op.name);
   }
   ops_.insert(at, std::move(op));
+  return {};
+}
+
+Status Ops::add_vjp(std::string_view name, u32 version, Vjp vjp, void* user,
+                    void (*destroy)(void* user)) {
+  const auto at = std::ranges::lower_bound(ops_, Key{name, version}, {}, key_of);
+  if (at == ops_.end() || key_of(*at) != Key{name, version}) {
+    const std::string others = versions(name);
+    return fail(Reason::argument_range, "there is no op {} of version {}{}: add it before its vjp",
+                quoted(name), version,
+                others.empty() ? std::string() : text(", but of version {}", others))
+        .with("op", name);
+  }
+  if (at->poll) {
+    return fail(Reason::argument_range, "op {} works in turns, and such have no gradient",
+                quoted(name))
+        .with("op", name);
+  }
+  if (at->vjp) {
+    return fail(Reason::ops_duplicate, "op {} of version {} has a vjp already", quoted(name),
+                version)
+        .with("op", name);
+  }
+  at->vjp = vjp;
+  at->vjp_user = user;
+  at->vjp_destroy = destroy;
+  return {};
+}
+
+Status Ops::set_gradient_adder(GradientAdder adder) {
+  if (adder_.add) {
+    return fail(Reason::ops_duplicate, "how gradients are added has been said already");
+  }
+  adder_ = adder;
   return {};
 }
 

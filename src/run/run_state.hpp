@@ -12,6 +12,7 @@
 namespace soma {
 
 class Journal;
+class Tape;
 
 struct RunState {
   RunState(const Plan& the_plan, Pool* pool, LaunchMode launch, i32 threads)
@@ -30,6 +31,7 @@ struct RunState {
   const Cancel* cancel = &never;
   Journal* journal = nullptr;       // of this execution
   std::string id;                   // of this execution, which no other has
+  Tape* tape = nullptr;             // of all executions; null: none is kept
   Crew crew;                        // goes first, as it looks into all of the above
 
   // What every other thread than the one that waits for the run asks of `cancel`.
