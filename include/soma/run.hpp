@@ -29,12 +29,10 @@ class call {
 
   soma_call* get() const { return raw_; }
   const runtime& owner() const { return owner_; }
-  value input() const {
-    const soma_value* read = soma_call_input(raw_);
-    if (!read) throw std::bad_alloc();
-    soma_value_retain(read);
-    return value(const_cast<soma_value*>(read));
-  }
+  value input() const { return lent(soma_call_input(raw_)); }
+  // In a vjp: what the node yielded, and the gradient of that.
+  value yielded() const { return lent(soma_call_yielded(raw_)); }
+  value gradient() const { return lent(soma_call_gradient(raw_)); }
   // A value of the call's runtime.
   template <typename T>
   value of(const T& content) const {
@@ -44,6 +42,11 @@ class call {
   bool goes_on() const { return soma_call_goes_on(raw_) != 0; }
 
  private:
+  static value lent(const soma_value* read) {
+    if (!read) throw std::bad_alloc();
+    soma_value_retain(read);
+    return value(const_cast<soma_value*>(read));
+  }
   soma_call* raw_;
   const runtime& owner_;
 };
@@ -206,6 +209,18 @@ class ops {
         {std::string(name), std::make_shared<const function>(std::move(code)), how});
     return *this;
   }
+  // Of an op that is added under this version, or a built-in one (of version 1): makes of the
+  // gradient of what a node yielded that of what it read.
+  ops& add_vjp(std::string_view name, function code, std::uint32_t version = 0) {
+    vjps_.push_back({std::string(name), std::make_shared<const function>(std::move(code)),
+                     {version}});
+    return *this;
+  }
+  // Adds gradients that the library can't add; its call's input is a list of two.
+  ops& set_gradient_sum(function code) {
+    gradient_sum_ = std::make_shared<const function>(std::move(code));
+    return *this;
+  }
   ops& add_step(std::string_view name, step code, std::uint32_t version = 0) {
     steps_.push_back({std::string(name), std::make_shared<const step>(std::move(code)), version});
     return *this;
@@ -259,6 +274,17 @@ class ops {
       auto* kept = new host<function>{one.code, owner, thrown};
       detail::call(soma_ops_add, out, one.name.data(), one.name.size(), one.how.version,
                    one.how.thread, one.how.waits ? 1 : 0, *one.code ? &call_function : nullptr,
+                   static_cast<void*>(kept), &drop<function>);
+    }
+    for (const entry& one : vjps_) {
+      auto* kept = new host<function>{one.code, owner, thrown};
+      detail::call(soma_ops_add_vjp, out, one.name.data(), one.name.size(), one.how.version,
+                   *one.code ? &call_function : nullptr, static_cast<void*>(kept),
+                   &drop<function>);
+    }
+    if (gradient_sum_) {
+      auto* kept = new host<function>{gradient_sum_, owner, thrown};
+      detail::call(soma_ops_set_gradient_sum, out, *gradient_sum_ ? &call_function : nullptr,
                    static_cast<void*>(kept), &drop<function>);
     }
     for (const step_entry& one : steps_) {
@@ -348,7 +374,8 @@ class ops {
     }
   }
 
-  std::vector<entry> entries_;
+  std::vector<entry> entries_, vjps_;
+  std::shared_ptr<const function> gradient_sum_;
   std::vector<step_entry> steps_;
   std::vector<handler_entry> handlers_;
   struct processes {
@@ -407,6 +434,14 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     const soma_code code =
         soma_run_step(get(), static_cast<std::int64_t>(budget.count()), &out, &failure);
     if (code == SOMA_OK && !out) return std::nullopt;
+    return ended(code, out, failure);
+  }
+  // The gradient of the last execution's input, from that of its value: soma_run_backward. Throws
+  // what the vjp of the failing node threw.
+  value backward(const value& gradient, const cancel& stop = {}) {
+    soma_value* out = nullptr;
+    soma_error* failure = nullptr;
+    const soma_code code = soma_run_backward(get(), gradient.get(), stop.get(), &out, &failure);
     return ended(code, out, failure);
   }
   // Ends what was started, in the middle and for good.

@@ -62,7 +62,9 @@ Result<std::vector<std::string>> environment_of(const Value& variables) {
   return environment;
 }
 
-std::string facts(const NodeCall& call) {
+// Of a node's call, or of its vjp's.
+template <typename Call>
+std::string facts(const Call& call) {
   const PlanNode& node = call.node();
   JsonWriter json;
   json.object().field("id", node.id).field("path", call.path()).key("passes").array();
@@ -128,7 +130,7 @@ const soma_value* soma_call_input(soma_call* handle) noexcept {
   if (!is_valid(call) || is_forked(*call)) return nullptr;
   try {
     const MemoryScope inside(call_memory(*call));
-    if (!call->input) call->input = make<soma_value>(call->runtime, call->node->input());
+    if (!call->input) call->input = make<soma_value>(call->runtime, call->read());
     return call->input.get();
   } catch (...) {
     return nullptr;
@@ -140,7 +142,7 @@ soma_code soma_call_set_output(soma_call* handle, const soma_value* value,
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_TRY(check_within(call->runtime, value));
-    call->node->output() = value->value;
+    call->output() = value->value;
     return {};
   });
 }
@@ -158,7 +160,10 @@ soma_code soma_call_fail(soma_call* handle, const char* message, size_t message_
 soma_code soma_call_facts(soma_call* handle, soma_blob** out, soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
   return produce(call, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(call->runtime, facts(*call->node));
+    if (!call->gradient) return make_blob(call->runtime, facts(*call->node));
+    if (call->gradient->has_node()) return make_blob(call->runtime, facts(*call->gradient));
+    return fail(Reason::argument_handle,
+                "the call adds gradients of the run's input, and is of no node");
   });
 }
 
@@ -167,7 +172,7 @@ int32_t soma_call_goes_on(soma_call* handle) noexcept {
   if (!is_valid(call)) return 0;
   try {
     const MemoryScope inside(call_memory(*call));
-    return call->node->check().ok() ? 1 : 0;
+    return call->check().ok() ? 1 : 0;
   } catch (...) {
     return 0;
   }

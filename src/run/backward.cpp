@@ -96,6 +96,7 @@ Backward::Backward(RunState& run, const Tape& tape)
       is_missing_(plan_.nodes.size()) {
   for (u32 node = 0; node < records_.size(); ++node) {
     if (const Tape::Node* taped = tape.find(node)) records_[node] = taped->records.size();
+    total_ += records_[node];
   }
   find_constructs();
 }
@@ -155,10 +156,15 @@ Status Backward::seed(Value gradient) {
   return unknown ? refusal("member " + quoted(*unknown)) : Status();
 }
 
+Status Backward::check() const {
+  run_.cancel->report("backward", done_, total_);
+  return run_.cancel->check();
+}
+
 Status Backward::walk() {
   constexpr u64 check_each = 1024;
   while (true) {
-    if (++visits_ % check_each == 0) SOMA_TRY(run_.cancel->check());
+    if (++visits_ % check_each == 0) SOMA_TRY(check());
     if (next_ != whole && constructs_[next_].end == at_) {
       SOMA_TRY(enter(next_));
     } else if (at_ > frames_.back().begin) {
@@ -261,6 +267,7 @@ Status Backward::leave_body(Frame& frame) {
 Status Backward::visit(u32 node) {
   const Tape::Node* const taped = tape_.find(node);
   const Tape::Record* const record = taped ? &taped->records[--records_[node]] : nullptr;
+  done_ += taped ? 1 : 0;
   const bool hands_on = plan_.nodes[node].kind == NodeKind::Subgraph;
   if (!hands_on && !plan_.nodes[node].differentiable) {
     drop(node);
@@ -276,12 +283,12 @@ Status Backward::visit(u32 node) {
 
 Result<Value> Backward::gradient_of_input(u32 node, const NodeVjp& vjp, const Tape::Record& record,
                                           const Value& gradient) {
-  const auto check = [&]() -> Status {
-    Status status = run_.cancel->check();
+  const auto check_here = [&]() -> Status {
+    Status status = check();
     if (status.ok()) return status;
     return run_.at(node, std::move(status).error());
   };
-  SOMA_TRY(check());
+  SOMA_TRY(check_here());
   GradientCall call(run_, node, record.input, record.yielded, gradient);
   Status status;
   try {
@@ -290,7 +297,7 @@ Result<Value> Backward::gradient_of_input(u32 node, const NodeVjp& vjp, const Ta
     return run_.exception(node);
   }
   if (call.was_told_to_stop()) {
-    SOMA_TRY(check());
+    SOMA_TRY(check_here());
     return run_.at(node, fail(Reason::cancelled, "the node was asked to stop"));
   }
   if (!status.ok()) return run_.failure(node, std::move(status).error().context("its vjp"));

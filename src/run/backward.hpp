@@ -28,6 +28,7 @@ class Backward {
 
   void find_constructs();
   Status seed(Value gradient);
+  Status check() const;             // whether the caller wants it to go on
   Status walk();
   Status enter(u32 construct);
   Status leave();
@@ -68,6 +69,7 @@ class Backward {
   u32 at_ = 0;                      // behind the node that comes next
   u32 next_ = Course::whole;        // the construct that comes next
   u64 visits_ = 0;
+  u64 done_ = 0, total_ = 0;        // records
   std::vector<u32> missing_;        // nodes without a vjp; then it is only marked what is reached
   std::vector<bool> is_missing_;
 };

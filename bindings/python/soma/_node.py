@@ -7,7 +7,8 @@ import itertools
 import weakref
 from typing import Any, Callable, Iterator, NamedTuple, Union
 
-from ._run import Op
+from ._errors import AlreadyExists
+from ._run import Op, Vjp
 
 
 class Edge(NamedTuple):
@@ -100,6 +101,28 @@ class Function:
         self._settings = settings
         functools.update_wrapper(self, op.function)
 
+    def vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates the vector-Jacobian product: what makes of the gradient of what this function
+        returned that of its argument.
+
+            @soma.node
+            def square(x):
+                return x * x
+
+            @square.vjp
+            def _(x, y, gradient):     # the argument, what was returned, the gradient of that
+                return 2 * x * gradient
+
+        Of a dict of several values it returns one by the same keys; None, or a missing key, is
+        zero. A parameter named `call` gets the call. Nodes made after it are differentiable, unless
+        they say otherwise."""
+        if self.op.vjp is not None:
+            raise AlreadyExists(f"{self.op.name} has a vjp already", "ops.duplicate")
+        made = Vjp(self.op.name, function, self.op.version)
+        object.__setattr__(self.op, "vjp", made)  # for nodes that were made already, too
+        self._settings.setdefault("differentiable", True)
+        return function
+
     def _no_piece(self, _other: Any) -> Any:
         piece_of(self)
 
@@ -142,14 +165,14 @@ def _op_name(function: Callable[..., Any]) -> str:
 
 def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
          version: int | None = None, thread: str = "any", waits: bool = False,
-         **settings: Any) -> Any:
+         vjp: Callable[..., Any] | None = None, **settings: Any) -> Any:
     """Makes a function the code of nodes. What the node reads is its argument, if it takes one; a
     parameter named `call` gets the call (soma.Call). What it returns is the node's value.
 
     `op` is the name by which plans know it, by default that of the function with its module's, and
     with a number if it is one of several lambdas or closures; `version` is one of that name.
     `thread="caller"` keeps it on the thread that waits for the run, `waits` says that it may wait
-    for another branch. Other settings are those of nodes in graph documents: cacheable,
+    for another branch, `vjp` is its vector-Jacobian product, as of Function.vjp. Other settings are those of nodes in graph documents: cacheable,
     deterministic, differentiable, config, target, inputs, outputs, …
     What is cacheable is found again by `op` and `version`, so it needs a name that is its own.
     """
@@ -160,7 +183,10 @@ def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
                              "cacheable one needs op='a.name.of.its.own'")
         made = Op(name, function, version or 0, thread, waits)
         told = {"op_version": version} if version else {}
-        return Function(made, {**told, **({"waits": True} if waits else {}), **settings})
+        result = Function(made, {**told, **({"waits": True} if waits else {}), **settings})
+        if vjp is not None:
+            result.vjp(vjp)
+        return result
 
     return decorate if function is None else decorate(function)
 
