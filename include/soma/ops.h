@@ -42,9 +42,9 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
              int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
              soma_error** error) SOMA_NOEXCEPT;
 
-/* Gives an op that is there, under this very version, its vector-Jacobian product: what makes of the
- * gradient of what a node yielded that of what it read, for soma_run_backward. Its call shows what
- * the node read (soma_call_input) and yielded (soma_call_yielded), and the gradient of that
+/* Gives an op that is there, under this very version, its vector-Jacobian product: what makes of
+ * the gradient of what a node yielded that of what it read, for soma_run_backward. Its call shows
+ * what the node read (soma_call_input) and yielded (soma_call_yielded), and the gradient of that
  * (soma_call_gradient); soma_call_set_output sets the gradient of the input. That has the shape of
  * the input: of several values that a node reads a map by the same keys, in which members that are
  * missing are zero. Null, as if nothing is set, is zero too. Called on the thread that calls
@@ -60,11 +60,11 @@ soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, uint32_t v
                  soma_error** error) SOMA_NOEXCEPT;
 
 /* Says how gradients are added that libsoma can't add: it adds numbers, lists of one length by
- * their elements and maps by their keys, and null is zero; the function is called for any two others
- * that meet, also within lists and maps. soma_call_input is a list of both, soma_call_set_output
- * sets their sum; the call is of the node whose value's gradients they are. Without it such
- * gradients are "run.gradient". "ops.duplicate" if it has been said already. Refused with
- * SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * their elements and maps by their keys, and null is zero; the function is called for any two
+ * others that meet, also within lists and maps. soma_call_input is a list of both,
+ * soma_call_set_output sets their sum; the call is of the node whose value's gradients they are.
+ * Without it such gradients are "run.gradient". "ops.duplicate" if it has been said already.
+ * Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
  * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma_destroy_fn destroy,
@@ -94,13 +94,13 @@ soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const cha
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXCEPT;
 
-/* In a vjp: what the node yielded. NULL in any other call, if there is no memory for it, or the call
- * is over.
+/* In a vjp: what the node yielded. NULL in any other call, if there is no memory for it, or the
+ * call is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_yielded(soma_call* call) SOMA_NOEXCEPT;
 
-/* In a vjp: the gradient of what the node yielded, of the same shape, in which members of maps may be
- * missing. NULL as of soma_call_yielded.
+/* In a vjp: the gradient of what the node yielded, of the same shape, in which members of maps may
+ * be missing. NULL as of soma_call_yielded.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_gradient(soma_call* call) SOMA_NOEXCEPT;
 

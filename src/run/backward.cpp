@@ -1,8 +1,8 @@
 // Walks an execution backwards, from the gradient of what the plan yielded to that of its input.
 //
-// Problem. Gradients go from readers to who was read, so a node's turn comes when all of its readers
-// have had theirs; and readers are to be found in passes of loops, in arms, behind hand-offs. Plans
-// nest a hundred thousand constructs deep, and loops run as often as they like.
+// Problem. Gradients go from readers to who was read, so a node's turn comes when all of its
+// readers have had theirs; and readers are to be found in passes of loops, in arms, behind
+// hand-offs. Plans nest a hundred thousand constructs deep, and loops run as often as they like.
 //
 // Idea. The nodes of a plan are in the order in which one thread runs them, so the opposite order
 // is one in which readers come first. The walk is the one of strand.cpp the other way round: a
@@ -23,8 +23,8 @@
 // the pass before: so at a pass's beginning, what has been gathered for the feed goes to the carry
 // place. If the carry's node has not run in a pass, nobody takes what waits there, and it waits for
 // the pass before that, as the value it belongs to came from there; at the first pass it belongs to
-// the loop's input. Without a carry every pass reads that. An arm's feed is the value, or its member
-// "value", of the node that decided, and that is where its gradient goes.
+// the loop's input. Without a carry every pass reads that. An arm's feed is the value, or its
+// member "value", of the node that decided, and that is where its gradient goes.
 //
 // Arms that were not taken. What reads one of their nodes read nothing; a gradient that it may
 // still give is let go of when the walk passes by, before an earlier pass in which the arm was
@@ -54,8 +54,8 @@ constexpr u32 whole = Course::whole;
 // What stands for any gradient as soon as one is missing.
 Value mark() { return Value::boolean(true); }
 
-// give(i, gradient) for each of `count` keys that the map has. Returns a key of the map that is none
-// of them; nothing: there is no such one.
+// give(i, gradient) for each of `count` keys that the map has. Returns a key of the map that is
+// none of them; nothing: there is no such one.
 template <typename Key, typename Give>
 std::optional<std::string_view> hand_out(std::span<const Member> members, size_t count, Key key,
                                          Give give) {

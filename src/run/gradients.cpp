@@ -5,9 +5,9 @@
 // to the next, the work would grow with the square of the members.
 //
 // Idea. What comes for a value is only put into a list. Its sum is made once, when the walk back
-// comes to whoever yielded the value, and so after all of its readers. Gradients of whole values are
-// added one after the other; those of members are sorted by member, each is added to others of its
-// own, and all of them become one map.
+// comes to whoever yielded the value, and so after all of its readers. Gradients of whole values
+// are added one after the other; those of members are sorted by member, each is added to others of
+// its own, and all of them become one map.
 //
 // Sums of lists and maps keep a stack of their own, as values nest as deep as their makers like.
 //

@@ -57,7 +57,8 @@ TEST_CASE("several leaves have a gradient each, and those that are missing none"
   PlanBuilder builder;
   builder.open(Variant::Parallel).execute("square").execute("add").execute("same").close();
   CHECK(traced_from(builder, 4, R"({"add":3,"square":5})").gradient == "43");
-  for (const auto& [gradient, got] : {std::pair("7", "the integer 7"), {R"({"x":1})", "member 'x'"}}) {
+  for (const auto& [gradient, got] :
+       {std::pair("7", "the integer 7"), {R"({"x":1})", "member 'x'"}}) {
     PlanBuilder again;
     again.open(Variant::Parallel).execute("square").execute("add").close();
     CHECK(traced_from(again, 4, gradient).gradient ==
@@ -101,7 +102,8 @@ TEST_CASE("an arm's gradient goes to the node that decided; arms not taken give 
 TEST_CASE("what an arm got as the member 'value' has its gradient there") {
   PlanBuilder builder;
   builder.open(Variant::Sequence).execute("choose");
-  builder.branch("choose", {"it.branch == \"odd\"", "else"}).execute("square").execute("add").close();
+  builder.branch("choose", {"it.branch == \"odd\"", "else"});
+  builder.execute("square").execute("add").close();
   builder.execute("sum", {"square", "add"}).close().leaves({"sum"});
   GradientOps ops;
   const Plan plan = with_gradients(builder);
@@ -240,8 +242,8 @@ TEST_CASE("a subgraph's node hands on what its leaves get") {
   builder.execute("add", {"map"}).close();
   CHECK(traced_from(builder, 5).gradient == "10");
   PlanBuilder leaves;
-  leaves.open(Variant::Sequence).execute("square").execute("same").execute("map", {"square", "same"});
-  leaves.execute("times", {"map"}).close();
+  leaves.open(Variant::Sequence).execute("square").execute("same");
+  leaves.execute("map", {"square", "same"}).execute("times", {"map"}).close();
   CHECK(traced_from(leaves, 5).gradient == "75");  // x³
 }
 
@@ -588,8 +590,9 @@ TEST_CASE("an op's vjp is given once, and to an op that computes") {
     const Status added = ops.add_vjp(name, version, vjp, nullptr, nullptr);
     return added.ok() ? "" : fixture::told(added.error());
   };
-  CHECK(add("bare", 1) == "argument.range: there is no op 'bare' of version 1, but of version 0: add "
-                          "it before its vjp");
+  CHECK(add("bare", 1) ==
+        "argument.range: there is no op 'bare' of version 1, but of version 0: add it before its "
+        "vjp");
   CHECK(add("other", 0) == "argument.range: there is no op 'other' of version 0: add it before its "
                            "vjp");
   CHECK(add("bare", 0) == "");

@@ -240,7 +240,8 @@ TEST_CASE("gradients of random plans are what the other way yields") {
         const Result<Value> slopes = run->backward(gradient, nullptr);
         if (!slopes.ok()) FAIL(fixture::told(slopes.error()));
         for (size_t i = 0; i < 2; ++i) {
-          const Value* slope = slopes->is(ValueKind::Map) ? slopes->find(i == 0 ? "u" : "v") : nullptr;
+          const bool is_map = slopes->is(ValueKind::Map);
+          const Value* slope = is_map ? slopes->find(i == 0 ? "u" : "v") : nullptr;
           REQUIRE(modulo(slope && !slope->is_null() ? slope->integer() : 0) == expected[i]);
         }
       }
@@ -260,7 +261,8 @@ constexpr u32 many = fixture::is_sanitized ? 5'000 : 100'000;
 
 // Of a plan of ops that hand on what they read, and its gradient from 1.
 std::string traced_alone(const Plan& plan, Value input = Value::integer(3)) {
-  return fixture::traced(plan, fixture::GradientOps(), std::move(input), Value::integer(1)).gradient;
+  const fixture::GradientOps ops;
+  return fixture::traced(plan, ops, std::move(input), Value::integer(1)).gradient;
 }
 
 }  // namespace
