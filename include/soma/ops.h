@@ -3,8 +3,8 @@
  * An ops object holds the built-in ops ("std.identity", "std.const", "std.add", "std.sum",
  * "std.concat", "std.get", "std.test", "std.format", "std.sleep", "std.fail") and what you add. A
  * node's function gets a call object, which is valid until the function returns: it reads the
- * node's input, sets its output, or says why there is none. An op may have a second function, its
- * vjp, for gradients.
+ * node's input, sets its output, or says why there is none. An op may have more functions: one that
+ * prepares its state, and its vjp, for gradients.
  */
 #ifndef SOMA_OPS_H
 #define SOMA_OPS_H
@@ -41,6 +41,20 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t version, int32_t thread,
              int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
              soma_error** error) SOMA_NOEXCEPT;
+
+/* Gives an op that is there, under this very version, a function that prepares the state of its
+ * nodes: it is called right before the node's own, on the same thread, reads the node's input and
+ * settings (soma_call_facts) and the state that the node declares, and sets the state by
+ * soma_call_set_output; the node's own function then sees it by soma_call_state, and so does its vjp.
+ * A run with a cache keeps the states of nodes that are cacheable and deterministic, by their op,
+ * version, settings and input, and finds them again: in the modes "inference", which first looks for
+ * the node's value, and "differentiable", where the node itself runs again each time. Of a node with
+ * a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                     soma_node_fn function, void* user, soma_destroy_fn destroy,
+                     soma_error** error) SOMA_NOEXCEPT;
 
 /* Gives an op that is there, under this very version, its vector-Jacobian product: what makes of
  * the gradient of what a node yielded that of what it read, for soma_run_backward. Its call shows
@@ -120,6 +134,24 @@ soma_call_fail(soma_call* call, const char* message, size_t message_length,
  * @since 1.0  @own out  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Which chunk of a stream the call is for, counted from 0, and of how many: 0 of 1, unless the plan
+ * has the node in a stream ("chunk" of options "compile"). Behind a barrier counting begins again.
+ * @since 1.0  @own none  @threads one  @blocks no  @null index count error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count, soma_error** error) SOMA_NOEXCEPT;
+
+/* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
+ * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what
+ * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
+
+/* What the call for the next chunk of this execution finds as its state. The value stays yours.
+ * "run.input", if the node has no stream mode.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_set_state(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
 
 /* Whether to go on: 1, or 0 if the run was cancelled, its deadline passed, or a branch that was
  * declared earlier failed. For code that takes long. After a 0 the node returns, whatever it likes:

@@ -79,13 +79,13 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
  * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",
- * "effect_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", "run_suspended";
- * between a node's start and its end "cache_hit" and "cache_miss", with the "key" to pin it by,
+ * "effect_failed", "chunk_started", "chunk_finished", "pass_finished", "arm_chosen", "run_finished",
+ * "run_failed", "run_suspended"; between a node's start and its end "cache_hit" and "cache_miss", with the "key" to pin it by,
  * "node_skipped", "cache_failed" (its value could not be written); or "lost" and nothing else, if
  * there was no memory to say what happened), "at_ns" (monotonic), and as they apply "node", "path"
  * ("refine[3]/judge": with the passes of loops around it), "pass", "ended" ("no", "by_signal",
- * "by_bound"), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done", "total",
- * "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
+ * "by_bound"), "chunk" and "chunks" (of a stream, counted from 0, and how many), "arm" (in the
+ * plan's order), "effect", "turn", "key", "thread", "done", "total", "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
  * retain and release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 

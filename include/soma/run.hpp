@@ -33,6 +33,18 @@ class call {
   // In a vjp: what the node yielded, and the gradient of that.
   value yielded() const { return lent(soma_call_yielded(raw_)); }
   value gradient() const { return lent(soma_call_gradient(raw_)); }
+  // Of a node with a stream mode: which chunk this is for, and what the call before has left.
+  struct part {
+    std::uint64_t index = 0, count = 1;
+    bool is_last() const { return index + 1 == count; }
+  };
+  part chunk() const {
+    part out;
+    detail::call(soma_call_chunk, raw_, &out.index, &out.count);
+    return out;
+  }
+  value state() const { return lent(soma_call_state(raw_)); }
+  void set_state(const value& kept) { detail::call(soma_call_set_state, raw_, kept.get()); }
   // A value of the call's runtime.
   template <typename T>
   value of(const T& content) const {
@@ -216,6 +228,12 @@ class ops {
                      {version}});
     return *this;
   }
+  // The same that makes the state of nodes, of what they read.
+  ops& add_prepare(std::string_view name, function code, std::uint32_t version = 0) {
+    prepares_.push_back({std::string(name), std::make_shared<const function>(std::move(code)),
+                         {version}});
+    return *this;
+  }
   // Adds gradients that the library can't add; its call's input is a list of two.
   ops& set_gradient_sum(function code) {
     gradient_sum_ = std::make_shared<const function>(std::move(code));
@@ -276,12 +294,8 @@ class ops {
                    one.how.thread, one.how.waits ? 1 : 0, *one.code ? &call_function : nullptr,
                    static_cast<void*>(kept), &drop<function>);
     }
-    for (const entry& one : vjps_) {
-      auto* kept = new host<function>{one.code, owner, thrown};
-      detail::call(soma_ops_add_vjp, out, one.name.data(), one.name.size(), one.how.version,
-                   *one.code ? &call_function : nullptr, static_cast<void*>(kept),
-                   &drop<function>);
-    }
+    add_parts(soma_ops_add_prepare, out, owner, thrown, prepares_);
+    add_parts(soma_ops_add_vjp, out, owner, thrown, vjps_);
     if (gradient_sum_) {
       auto* kept = new host<function>{gradient_sum_, owner, thrown};
       detail::call(soma_ops_set_gradient_sum, out, *gradient_sum_ ? &call_function : nullptr,
@@ -299,6 +313,18 @@ class ops {
     }
     if (processes_) allow(owner, out);
     return all;
+  }
+
+  template <typename Add>
+  static void add_parts(Add add, soma_ops* out, const runtime& owner,
+                        const std::shared_ptr<detail::thrown>& thrown,
+                        const std::vector<entry>& parts) {
+    for (const entry& one : parts) {
+      auto* kept = new host<function>{one.code, owner, thrown};
+      detail::call(add, out, one.name.data(), one.name.size(), one.how.version,
+                   *one.code ? &call_function : nullptr, static_cast<void*>(kept),
+                   &drop<function>);
+    }
   }
 
   void allow(const runtime& owner, soma_ops* out) const {
@@ -374,7 +400,7 @@ class ops {
     }
   }
 
-  std::vector<entry> entries_, vjps_;
+  std::vector<entry> entries_, prepares_, vjps_;
   std::shared_ptr<const function> gradient_sum_;
   std::vector<step_entry> steps_;
   std::vector<handler_entry> handlers_;

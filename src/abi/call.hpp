@@ -41,6 +41,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
     node = nullptr;
     gradient = nullptr;
     input = {};
+    state = {};
     yielded_value = {};
     gradient_value = {};
     failure.reset();
@@ -64,7 +65,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
   soma::NodeCall* node = nullptr;          // one of these two
   soma::GradientCall* gradient = nullptr;
   // Made when they are asked for.
-  soma::wall::Ref<soma_value> input, yielded_value, gradient_value;
+  soma::wall::Ref<soma_value> input, state, yielded_value, gradient_value;
   std::optional<std::string> failure;
   soma_call *next_of_all = nullptr, *next_spare = nullptr;  // the slots' lists
 
@@ -104,5 +105,18 @@ class CallSlots {
   std::mutex mutex_;                       // guards:
   soma_call *all_ = nullptr, *spare_ = nullptr;
 };
+
+// A value of a call's, lent until it is over.
+template <typename Find>
+const soma_value* show(soma_call* handle, Find find) {
+  soma_call* const call = soma_call::of(handle);
+  if (!is_valid(call) || is_forked(*call)) return nullptr;
+  try {
+    const MemoryScope inside(call_memory(*call));
+    return find(*call);
+  } catch (...) {
+    return nullptr;
+  }
+}
 
 }  // namespace soma::wall

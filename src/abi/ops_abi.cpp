@@ -11,6 +11,7 @@
 #include "plan/label.hpp"
 #include "run/builtins.hpp"
 #include "run/exec.hpp"
+#include "run/flow.hpp"
 #include "value/describe.hpp"
 #include "value/value_json.hpp"
 
@@ -31,16 +32,6 @@ soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
     kept = {&runtime.calls->borrow(), end_slot};  // a used up one stays with the runtime
   }
   return *static_cast<soma_call*>(kept.data);
-}
-
-// The core calls this for each node whose op is a host's.
-Status call_host(void* user, NodeCall& node) {
-  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
-  struct Ending {
-    soma_call& call;
-    ~Ending() { call.end(); }       // also if the function throws
-  } here{slot_of(node, *op.runtime)};
-  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
 }
 
 Result<std::vector<std::string>> environment_of(const Value& variables) {
@@ -77,6 +68,15 @@ std::string facts(const Call& call) {
 }
 
 }  // namespace
+
+Status wall::call_host(void* user, NodeCall& node) {
+  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
+  struct Ending {
+    soma_call& call;
+    ~Ending() { call.end(); }       // also if the function throws
+  } here{slot_of(node, *op.runtime)};
+  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
+}
 
 soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,
                           soma_error** error) noexcept {
@@ -126,15 +126,39 @@ soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment,
 }
 
 const soma_value* soma_call_input(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    if (!call.input) call.input = make<soma_value>(call.runtime, call.read());
+    return call.input.get();
+  });
+}
+
+const soma_value* soma_call_state(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    call.state = make<soma_value>(call.runtime,
+                                  call.gradient ? call.gradient->state() : call.node->state());
+    return call.state.get();
+  });
+}
+
+soma_code soma_call_set_state(soma_call* handle, const soma_value* value,
+                              soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
-  if (!is_valid(call) || is_forked(*call)) return nullptr;
-  try {
-    const MemoryScope inside(call_memory(*call));
-    if (!call->input) call->input = make<soma_value>(call->runtime, call->read());
-    return call->input.get();
-  } catch (...) {
-    return nullptr;
-  }
+  return perform(call, error, [&]() -> Status {
+    SOMA_TRY(check_within(call->runtime, value));
+    if (call->node) return call->node->set_state(value->value);
+    return fail(Reason::run_input, "a vjp leaves no state: it is called without chunks");
+  });
+}
+
+soma_code soma_call_chunk(soma_call* handle, uint64_t* index, uint64_t* count,
+                          soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
+  return perform(call, error, [&]() -> Status {
+    const Chunk whole, &chunk = call->node ? call->node->chunk() : whole;
+    if (index) *index = chunk.index;
+    if (count) *count = chunk.count;
+    return {};
+  });
 }
 
 soma_code soma_call_set_output(soma_call* handle, const soma_value* value,

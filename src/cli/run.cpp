@@ -16,6 +16,7 @@ namespace {
 
 struct RunVerb {
   std::string file, input, trace, cache, threads, launch, remote, journal, id;
+  CompileFlags compile;
   bool json = false;
 };
 
@@ -115,7 +116,7 @@ void execute(const RunVerb& verb) {
   }
   const Runtime runtime = make_plain_runtime(verb.threads);
   const Cancel cancel = make_cancel(runtime, true);
-  const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
+  const Plan plan = plan_of(read_document(runtime, verb.file), verb.compile, Say::Lines);
   const Value input = read_input(runtime, verb.input);
   Watcher watcher;                  // outlives the run, which tells it
   if (!verb.trace.empty()) watcher.trace.emplace(verb.trace, plan);
@@ -153,6 +154,7 @@ void add_run(CLI::App& app) {
                   "a folder, made if it is missing, that remembers what the run does");
   sub->add_option("--run-id", verb->id,
                   "the run's name there: under the same one it goes on where it broke off");
+  add_compile_flags(*sub, verb->compile, true);
   sub->add_option("--threads", verb->threads,
                   "threads that run nodes at the same time (as many as processors)");
   sub->add_option("--launch", verb->launch,

@@ -289,7 +289,8 @@ Result<Value> Backward::gradient_of_input(u32 node, const NodeVjp& vjp, const Ta
     return run_.at(node, std::move(status).error());
   };
   SOMA_TRY(check_here());
-  GradientCall call(run_, node, record.input, record.yielded, gradient);
+  GradientCall call(run_, node, record.input, record.yielded, gradient,
+                    record.state ? &*record.state : nullptr);
   Status status;
   try {
     status = vjp.code(vjp.user, call);

@@ -34,7 +34,8 @@ struct Binding::Recorded {
     return node.forward_once(call);
   }
   Status forward_once(NodeCall& call) const {
-    Record record = output_record({call.path(), 0, 0}, call.node().op_name(), call.input());
+    const Site site = {call.path(), static_cast<u32>(call.chunk().index), 0};
+    Record record = output_record(site, call.node().op_name(), call.input());
     SOMA_ASSIGN(const Journal::Recorded found, run.journal->find(record));
     if (found.state == Journal::Recorded::State::Done) {
       SOMA_ASSIGN(call.output(), recorded_value(found.content));
@@ -139,6 +140,7 @@ Result<Binding> Binding::of(const Ops& ops, const RunState& run) {
       void* const own = binding.nodes_[at].user;
       binding.vjps_.push_back({at, op->vjp, op->vjp_user ? op->vjp_user : own});
     }
+    if (op->prepare) binding.prepares_.push_back({at, op->prepare, op->prepare_user});
     if (!node.deterministic && !is_step) binding.record_output(run, at);
     if (run.values.names_outputs(at)) binding.check_outputs_first(run.values, at);
   }
@@ -176,6 +178,16 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op, const Ops& ops)
   if (is_step) steps_[at].user = *bound;
   if (op.unbind) made_.back() = {op.unbind, *bound};
   return {};
+}
+
+Bound Binding::replace(u32 node, Bound code) {
+  const auto covered = covered_.find(node);
+  return std::exchange(covered == covered_.end() ? nodes_[node] : *covered->second, code);
+}
+
+void Binding::cover(u32 node, Bound code, Bound& inner) {
+  inner = std::exchange(nodes_[node], code);
+  covered_[node] = &inner;
 }
 
 void Binding::record_output(const RunState& run, u32 node) {

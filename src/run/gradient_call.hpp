@@ -8,10 +8,12 @@ namespace soma {
 // The same for the code that adds two gradients: it reads a list of both, and yields their sum.
 class GradientCall {
  public:
-  // Of the node whose gradient it is; none if gradients of the run's input are added.
+  // Of the node whose gradient it is; none if gradients of the run's input are added. `state`: that
+  // was prepared; or nullptr.
   GradientCall(const RunState& run, u32 node, const Value& input, const Value& yielded,
-               const Value& gradient)
-      : run_(run), node_(node), input_(input), yielded_(yielded), gradient_(gradient) {}
+               const Value& gradient, const Value* state = nullptr)
+      : run_(run), node_(node), input_(input), yielded_(yielded), gradient_(gradient),
+        state_(state) {}
   GradientCall(const GradientCall&) = delete;
   GradientCall& operator=(const GradientCall&) = delete;
 
@@ -23,6 +25,12 @@ class GradientCall {
   const Value& input() const { return input_; }        // what the node read
   const Value& yielded() const { return yielded_; }    // … and yielded
   const Value& gradient() const { return gradient_; }  // of what it yielded; never null
+  // What the node's code saw as its state when it was called, or as that of its first chunk.
+  Value state() const {
+    if (state_) return *state_;
+    const bool declares_one = has_node() && !node().state().empty();
+    return declares_one ? Value::bytes(node().state()) : Value();
+  }
   // The gradient of what it read, of the same shape: of a map a map, in which members that are
   // missing are zero. Null is zero.
   Value& output() { return output_; }
@@ -41,6 +49,7 @@ class GradientCall {
   const Value& input_;
   const Value& yielded_;
   const Value& gradient_;
+  const Value* const state_;
   Value output_;
   bool was_told_to_stop_ = false;
 };

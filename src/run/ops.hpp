@@ -35,6 +35,12 @@ struct NodeOp {
   bool caller_only = false;     // only on the thread that waits for the run
   bool waits = false;           // may wait for another branch, whatever the node declares
 
+  // Yields what forward sees as its node's state, from what the node reads; it sees the state that
+  // the node declares. None: so does forward.
+  Forward prepare = nullptr;
+  void* prepare_user = nullptr;
+  void (*prepare_destroy)(void* user) = nullptr;
+
   Vjp vjp = nullptr;            // none: it has no gradient
   void* vjp_user = nullptr;     // null: what forward gets
   void (*vjp_destroy)(void* user) = nullptr;
@@ -64,6 +70,8 @@ class Ops {
   // ops_duplicate, argument_null, argument_range; then `op.user` stays the caller's.
   Status add(NodeOp op);
   // Of an op that is there, under the same version, and has none. ops_duplicate, argument_range.
+  Status add_prepare(std::string_view name, u32 version, Forward prepare, void* user,
+                     void (*destroy)(void* user));
   Status add_vjp(std::string_view name, u32 version, Vjp vjp, void* user,
                  void (*destroy)(void* user));
   // ops_duplicate.
@@ -78,6 +86,8 @@ class Ops {
   std::string versions(std::string_view name) const;
 
  private:
+  Result<NodeOp*> op_to_extend(std::string_view name, u32 version, std::string_view by);
+
   std::vector<NodeOp> ops_;         // by name and version
   std::vector<EffectHandler> handlers_;  // by name
   GradientAdder adder_;

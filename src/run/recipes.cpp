@@ -8,8 +8,10 @@
 // A node has a recipe if its value is a function of the run's input that is known before the run:
 // it is deterministic, and reads the run's input or nodes with recipes only. What lies in a body or
 // an arm has none, as how often it runs and what it is fed is decided by values; nor has what reads
-// such a node. Whether a node is cacheable does not matter for what comes after it: one that is not
-// only says that its own value is not worth keeping.
+// such a node. So it is in streams, where chunks are found by their content; a node there that
+// keeps a state yields no function of its chunk, and is not kept. Whether a node is cacheable does
+// not matter for what comes after it: one that is not only says that its own value is not worth
+// keeping.
 //
 // Skipped may be what is read, directly or not, by kept nodes with recipes only. Needed in any case
 // are leaves, what nobody reads, and what a construct or a node without a recipe reads.
@@ -53,7 +55,9 @@ class Finder {
     found.node = at;
     found.digest = *digest;
     found.is_kept = node.cacheable;
-    if (course_.around(at) != Course::whole) return;
+    found.is_in_stream = course_.is_in_stream(at);
+    if (found.is_in_stream && node.stream_mode == StreamMode::Stateful) found.is_kept = false;
+    if (found.is_in_stream || course_.around(at) != Course::whole) return;
     Recipe recipe(*digest);
     const std::span<const Source> sources = plan_.sources_of(at);
     for (const Source& source : sources) {

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "run/backward.hpp"
 #include "run/cached.hpp"
+#include "run/prepared.hpp"
 #include "run/recording.hpp"
 #include "run/strand.hpp"
 
@@ -26,6 +27,7 @@ struct Run::State {
   enum class Phase : u8 { Idle, Started, Walking, Ended };
 
   RunState run;
+  std::unique_ptr<Prepared> prepared;  // none: no op prepares states
   std::unique_ptr<Cached> cached;   // none: nothing to be cached
   std::unique_ptr<Tape> tape;       // none: no gradient can be traced
   Strand strand;
@@ -52,24 +54,17 @@ std::string random_id() {
   return text("{:016x}{:016x}", words[0], words[1]);
 }
 
-Status check_supported(const Plan& plan, const RunOptions& options) {
+Status check_remote(const Plan& plan, const RunOptions& options) {
   Problems problems;
-  for (u32 at = 0; at < plan.items.size(); ++at) {
-    const PlanItem& item = plan.items[at];
-    if (item.variant == Variant::Stream) {
-      const std::string_view id = plan.nodes[plan.items[at + 1].node].id;
-      problems.add(fail(Reason::run_unsupported,
-                        "node {}: this version of the library can't run plans with a {}",
-                        quoted(id), variant_name(item.variant))
-                       .with("node", id));
-    } else if (item.variant == Variant::Remote && !options.remote_inline) {
-      const std::string_view id = plan.nodes[item.node].id;
-      problems.add(fail(Reason::run_no_transport,
-                        "node {} is to run on target {}, and the run has no transport: run it "
-                        "here with the option remote=inline",
-                        quoted(id), quoted(plan.nodes[item.node].target().name))
-                       .with("node", id));
-    }
+  if (options.remote_inline) return {};
+  for (const PlanItem& item : plan.items) {
+    if (item.variant != Variant::Remote) continue;
+    const std::string_view id = plan.nodes[item.node].id;
+    problems.add(fail(Reason::run_no_transport,
+                      "node {} is to run on target {}, and the run has no transport: run it "
+                      "here with the option remote=inline",
+                      quoted(id), quoted(plan.nodes[item.node].target().name))
+                     .with("node", id));
   }
   return std::move(problems).status();
 }
@@ -81,12 +76,14 @@ Run::~Run() = default;
 
 Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
                                          const RunOptions& options) {
-  SOMA_TRY(check_supported(plan, options));
+  SOMA_TRY(check_remote(plan, options));
   std::unique_ptr<Run> made(new Run(std::make_unique<State>(plan, options)));
   RunState& run = made->state_->run;
   SOMA_TRY(run.values.check_keys());
   SOMA_ASSIGN(Binding binding, Binding::of(ops, run));
   run.binding.emplace(std::move(binding));
+  run.streams.cover(*run.binding);
+  made->state_->prepared = Prepared::of(run);
   made->state_->tape = Tape::of(run);
   SOMA_TRY(made->use_cache(options.cache));
   SOMA_TRY(run.crew.prepare());
@@ -107,6 +104,9 @@ Status Run::use_cache(Cache* cache) {
     return fail(Reason::busy, "the run has begun already: finish it before it gets another cache");
   }
   state.cached.reset();
+  if (state.prepared) {
+    state.prepared->use_cache(state.run.plan.mode == PlanMode::NoCache ? nullptr : cache);
+  }
   if (cache && state.run.plan.mode == PlanMode::Inference) {
     state.cached = Cached::of(state.run, *cache);
   }
@@ -224,7 +224,9 @@ Result<Value> Run::finish() {
     bool is_well = false;
     ~LetGo() {
       state.run.values.clear();
+      if (state.prepared) state.prepared->clear();
       if (state.tape) state.tape->end(is_well);
+      state.run.streams.clear();
       if (state.cached) state.cached->end();
     }
   } let_go{state};
@@ -277,6 +279,8 @@ void Run::abandon() {
     state.error.reset();
   }
   state.run.values.clear();
+  state.run.streams.clear();
+  if (state.prepared) state.prepared->clear();
 }
 
 }  // namespace soma

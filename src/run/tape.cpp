@@ -53,12 +53,9 @@ Tape::~Tape() {
 }
 
 void Tape::find_streamed() {
-  const std::vector<PlanItem>& items = run_.plan.items;
-  for (u32 item = 0; item < items.size(); ++item) {
-    if (items[item].variant != Variant::Stream) continue;
+  for (const Region& stream : run_.course.streams()) {
     is_streamed_.resize(run_.plan.nodes.size());
-    const Region region = run_.course.items(item, items[item].end);
-    std::fill(is_streamed_.begin() + region.begin, is_streamed_.begin() + region.end, true);
+    std::fill(is_streamed_.begin() + stream.begin, is_streamed_.begin() + stream.end, true);
   }
 }
 
@@ -66,7 +63,11 @@ Status Tape::forward(void* self, NodeCall& call) {
   Node& node = *static_cast<Node*>(self);
   Value input = call.input();
   SOMA_TRY(node.code.forward(node.code.user, call));
-  if (!call.was_told_to_stop()) node.records.push_back({std::move(input), call.output()});
+  if (call.was_told_to_stop()) return {};
+  Record& record = node.records.emplace_back();
+  record.input = std::move(input);
+  record.yielded = call.output();
+  if (const Value* const state = call.prepared_state()) record.state = *state;
   return {};
 }
 

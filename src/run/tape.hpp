@@ -10,6 +10,7 @@ class Tape {
  public:
   struct Record {
     Value input, yielded;
+    std::optional<Value> state = {};  // if its op prepared one
   };
   struct Node {
     Bound code;

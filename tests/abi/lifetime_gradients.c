@@ -3,6 +3,7 @@
  *
  * usage: lifetime_gradients
  */
+#define _GNU_SOURCE
 #include "account.h"
 #include "check.h"
 
@@ -230,8 +231,14 @@ static void test_refusals(void) {
   BAD(soma_ops_set_gradient_sum(ops, add, &destroyed, count_destroy, &error), SOMA_ALREADY_EXISTS,
       "ops.duplicate");
   CHECK(destroyed == 4);
-  soma_ops_release(ops);
+  GOOD(soma_ops_add_prepare(ops, "std.sum", SOMA_NUL, 1, same, &destroyed, count_destroy, &error));
+  BAD(soma_ops_add_prepare(ops, "std.sum", SOMA_NUL, 1, same, &destroyed, count_destroy, &error),
+      SOMA_ALREADY_EXISTS, "ops.duplicate");
+  BAD(soma_ops_add_prepare(ops, "none", SOMA_NUL, 1, same, &destroyed, count_destroy, &error),
+      SOMA_OUT_OF_RANGE, "argument.range");
   CHECK(destroyed == 6);
+  soma_ops_release(ops);
+  CHECK(destroyed == 9);
   soma_runtime_release(host.runtime);
   CHECK(account.live == 0);
 }

@@ -260,6 +260,14 @@ void test_gradients(const soma::runtime& runtime) {
   } catch (const mine& problem) {
     CHECK(problem.number == 7);
   }
+  soma::ops prepared;
+  prepared.add("square", [](call& at) { return at.of(at.state().at(0).text() + "!"); });
+  prepared.add_prepare("square", [](call& at) {
+    return value::list(at.owner(), {at.of("state of " + at.input().json())});
+  });
+  CHECK(soma::run(soma::plan(differentiable("n", "square")), prepared)
+            .execute(value::of(runtime, 7))
+            .text() == "state of 7!");
   // What only the host can add: texts, at the node that yielded what both read.
   soma::ops joining;
   joining.add("square", [](call& at) { return at.input(); });

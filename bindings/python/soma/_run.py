@@ -46,7 +46,7 @@ class Op:
     version: int = 0           # 0: any
     thread: str = "any"
     waits: bool = False
-    vjp: "Vjp | None" = None
+    parts: "dict[str, Part]" = field(default_factory=dict, compare=False)  # by kind
     takes_input: bool = field(init=False)
     takes_call: bool = field(init=False)
 
@@ -71,27 +71,34 @@ class Op:
         return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
 
 
-@dataclass(frozen=True)
-class Vjp:
-    """What makes of the gradient of what a function returned that of what it was given."""
+# Of the functions that an op may have beside that of its nodes: who is told of them, and what they
+# are given.
+PARTS = {"prepare": (lib.soma_ops_add_prepare, (lib.soma_call_input,)),
+         "vjp": (lib.soma_ops_add_vjp, (lib.soma_call_input, lib.soma_call_yielded,
+                                        lib.soma_call_gradient))}
 
-    name: str
-    function: Callable[..., Any]
+
+@dataclass(frozen=True)
+class Part:
+    """A function that an op has beside that of its nodes."""
+
+    kind: str
+    name: str                  # the op's
     version: int
+    function: Callable[..., Any]
     takes_call: bool = field(init=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise TypeError(f"a vjp is a function, not {self.function!r}")
+            raise TypeError(f"a {self.kind} is a function, not {self.function!r}")
         _refuse_async(self.name, self.function)
         object.__setattr__(self, "takes_call", "call" in _parameters(self.function))
 
     def register(self, ops: ctypes.c_void_p, user: Any) -> None:
-        call(lib.soma_ops_add_vjp, ops, *utf8(self.name), self.version, _node_fn, user, drop)
+        call(PARTS[self.kind][0], ops, *utf8(self.name), self.version, _node_fn, user, drop)
 
     def __call__(self, raw: int, at_hand: "Call") -> Any:
-        given = [from_value(_lent(read(raw))) for read in (
-            lib.soma_call_input, lib.soma_call_yielded, lib.soma_call_gradient)]
+        given = [from_value(_lent(read(raw))) for read in PARTS[self.kind][1]]
         return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
 
 
@@ -119,8 +126,9 @@ def _input(raw: int) -> int:
 class Call:
     """What a node's function may ask while it runs: its parameter named `call`."""
 
-    def __init__(self, raw: int) -> None:
+    def __init__(self, raw: int, runtime: Runtime) -> None:
         self._raw: int | None = raw
+        self._runtime = runtime
         self._facts: dict[str, Any] | None = None
 
     def _alive(self) -> int:
@@ -148,6 +156,36 @@ class Call:
     def config(self) -> Any:
         return self.facts["config"]
 
+    @property
+    def chunk(self) -> int:
+        """Of a node with a stream_mode: which chunk of the stream this call is for, from 0 on."""
+        return self._part()[0]
+
+    @property
+    def is_last_chunk(self) -> bool:
+        """Whether no other comes behind it, up to the next barrier."""
+        index, count = self._part()
+        return index + 1 == count
+
+    def _part(self) -> tuple[int, int]:
+        index, count = ctypes.c_uint64(), ctypes.c_uint64()
+        call(lib.soma_call_chunk, self._alive(), ctypes.byref(index), ctypes.byref(count))
+        return index.value, count.value
+
+    @property
+    def state(self) -> Any:
+        """Of a node with a stream_mode: what the call for the chunk before has left here, to be
+        set for the next one. For the first, what the node declares: bytes, or None."""
+        value = lib.soma_call_state(self._alive())
+        if not value:
+            raise MemoryError("there is no memory for the node's state")
+        return from_value(value)
+
+    @state.setter
+    def state(self, kept: Any) -> None:
+        value = to_value(self._runtime, kept)
+        call(lib.soma_call_set_state, self._alive(), value._raw)
+
     def goes_on(self) -> bool:
         """Whether to go on: not if the run is cancelled or late, or an earlier branch failed."""
         return lib.soma_call_goes_on(self._alive()) == 1
@@ -172,7 +210,7 @@ class _Execution(Watch):
         self._steps: Any = None
 
     def node(self, op: Any, raw: int) -> int:
-        at_hand = Call(raw)
+        at_hand = Call(raw, self._runtime)
         try:
             output = self.interruptible(lambda: op(raw, at_hand))
             if output is not None:
@@ -421,8 +459,8 @@ class Run(Handle):
         self.plan = plan
         self._processes = processes
         ops = (*plan._ops, *(each.op for each in ops))
-        vjps = [op.vjp for op in ops if getattr(op, "vjp", None)]
-        self._ops = (*ops, *vjps, *([_GradientSum()] if vjps else []))
+        parts = [part for op in ops for part in op.parts.values()]
+        self._ops = (*ops, *parts, _GradientSum())
         self._handlers = tuple(handlers)
         self._observer = observer
         self._execution: _Execution | None = None

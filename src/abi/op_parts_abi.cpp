@@ -1,10 +1,8 @@
-// soma_ops_add_vjp, soma_ops_set_gradient_sum, soma_call_yielded, soma_call_gradient,
-// soma_run_backward: gradients.
+// soma_ops_add_prepare, soma_ops_add_vjp, soma_ops_set_gradient_sum, and what their calls show: the
+// functions that an op may have beside that of its nodes.
 #include "abi/call.hpp"
-#include "abi/cancel.hpp"
 #include "abi/guard.hpp"
 #include "abi/ops.hpp"
-#include "abi/run.hpp"
 #include "abi/runtime.hpp"
 #include "abi/text_argument.hpp"
 
@@ -14,7 +12,7 @@ using namespace soma::wall;
 namespace {
 
 // A walk back calls on one thread and seldom: it borrows a slot for each call.
-Status call_host(void* user, GradientCall& gradient) {
+Status call_host_back(void* user, GradientCall& gradient) {
   const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
   struct Borrowed {
     CallSlots& slots;
@@ -40,22 +38,30 @@ Status give_host(const soma_ops& ops, soma_node_fn function, UserData user, Give
   return {};
 }
 
-// What a call of a vjp shows beside its input: `content()`, made when it is asked for.
+// What a vjp's call shows beside its input, made when it is asked for.
 const soma_value* lend(soma_call* handle, Ref<soma_value> soma_call::*place,
                        const Value& (GradientCall::*content)() const) noexcept {
-  soma_call* const call = soma_call::of(handle);
-  if (!is_valid(call) || is_forked(*call) || !call->gradient) return nullptr;
-  try {
-    const MemoryScope inside(call_memory(*call));
-    Ref<soma_value>& value = call->*place;
-    if (!value) value = make<soma_value>(call->runtime, (call->gradient->*content)());
+  return show(handle, [&](soma_call& call) -> const soma_value* {
+    if (!call.gradient) return nullptr;
+    Ref<soma_value>& value = call.*place;
+    if (!value) value = make<soma_value>(call.runtime, (call.gradient->*content)());
     return value.get();
-  } catch (...) {
-    return nullptr;
-  }
+  });
 }
 
 }  // namespace
+
+soma_code soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length,
+                               uint32_t version, soma_node_fn function, void* user,
+                               soma_destroy_fn destroy, soma_error** error) noexcept {
+  UserData data(user, destroy);
+  return perform(ops, error, [&]() -> Status {
+    SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
+    return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
+      return ops->ops.add_prepare(text, version, call_host, host, drop);
+    });
+  });
+}
 
 soma_code soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
                            soma_node_fn function, void* user, soma_destroy_fn destroy,
@@ -64,7 +70,7 @@ soma_code soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, 
   return perform(ops, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
     return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
-      return ops->ops.add_vjp(text, version, call_host, host, drop);
+      return ops->ops.add_vjp(text, version, call_host_back, host, drop);
     });
   });
 }
@@ -74,7 +80,7 @@ soma_code soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* 
   UserData data(user, destroy);
   return perform(ops, error, [&]() -> Status {
     return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
-      return ops->ops.set_gradient_adder({call_host, host, drop});
+      return ops->ops.set_gradient_adder({call_host_back, host, drop});
     });
   });
 }
@@ -85,17 +91,4 @@ const soma_value* soma_call_yielded(soma_call* call) noexcept {
 
 const soma_value* soma_call_gradient(soma_call* call) noexcept {
   return lend(call, &soma_call::gradient_value, &GradientCall::gradient);
-}
-
-soma_code soma_run_backward(soma_run* run, const soma_value* gradient, soma_cancel* cancel,
-                            soma_value** out, soma_error** error) noexcept {
-  return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
-    Claim claim;
-    SOMA_TRY(claim.take(run->in_call, Tag::Run));
-    SOMA_ASSIGN(Value value, value_argument(run->runtime, gradient));
-    BlockingCall call;
-    SOMA_TRY(call.begin(run->runtime, cancel, "backward"));
-    SOMA_ASSIGN(Value of_input, run->run->backward(std::move(value), call.cancel()));
-    return make<soma_value>(run->runtime, std::move(of_input));
-  });
 }
