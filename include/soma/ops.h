@@ -3,7 +3,8 @@
  * An ops object holds the built-in ops ("std.identity", "std.const", "std.add", "std.sum",
  * "std.concat", "std.get", "std.test", "std.format", "std.sleep", "std.fail") and what you add. A
  * node's function gets a call object, which is valid until the function returns: it reads the
- * node's input, sets its output, or says why there is none.
+ * node's input, sets its output, or says why there is none. An op may have more functions: one that
+ * prepares its state, and its vjp, for gradients.
  */
 #ifndef SOMA_OPS_H
 #define SOMA_OPS_H
@@ -41,6 +42,48 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
              int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
              soma_error** error) SOMA_NOEXCEPT;
 
+/* Gives an op that is there, under this very version, a function that prepares the state of its
+ * nodes: it is called right before the node's own, on the same thread, reads the node's input and
+ * settings (soma_call_facts) and the state that the node declares, and sets the state by
+ * soma_call_set_output; the node's own function then sees it by soma_call_state, and so does its vjp.
+ * A run with a cache keeps the states of nodes that are cacheable and deterministic, by their op,
+ * version, settings and input, and finds them again: in the modes "inference", which first looks for
+ * the node's value, and "differentiable", where the node itself runs again each time. Of a node with
+ * a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                     soma_node_fn function, void* user, soma_destroy_fn destroy,
+                     soma_error** error) SOMA_NOEXCEPT;
+
+/* Gives an op that is there, under this very version, its vector-Jacobian product: what makes of
+ * the gradient of what a node yielded that of what it read, for soma_run_backward. Its call shows
+ * what the node read (soma_call_input) and yielded (soma_call_yielded), and the gradient of that
+ * (soma_call_gradient); soma_call_set_output sets the gradient of the input. That has the shape of
+ * the input: of several values that a node reads a map by the same keys, in which members that are
+ * missing are zero. Null, as if nothing is set, is zero too. Called on the thread that calls
+ * soma_run_backward, whatever the op's own is.
+ *
+ * Of the built-in ops "std.identity", "std.add", "std.sum" and "std.get" have one; the others are
+ * of version 1, and may be given one. "ops.duplicate" if the op has one, "argument.range" if there
+ * is no such op. Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                 soma_node_fn function, void* user, soma_destroy_fn destroy,
+                 soma_error** error) SOMA_NOEXCEPT;
+
+/* Says how gradients are added that libsoma can't add: it adds numbers, lists of one length by
+ * their elements and maps by their keys, and null is zero; the function is called for any two
+ * others that meet, also within lists and maps. soma_call_input is a list of both,
+ * soma_call_set_output sets their sum; the call is of the node whose value's gradients they are.
+ * Without it such gradients are "run.gradient". "ops.duplicate" if it has been said already.
+ * Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma_destroy_fn destroy,
+                          soma_error** error) SOMA_NOEXCEPT;
+
 /* Lets steps whose op is "std.exec" start programs. Otherwise a plan with such steps is refused
  * ("run.unbound_op"), since who writes a document need not be who runs it. `environment` is a map
  * of texts: all that programs are given, but for what a document adds; PATH is looked up there.
@@ -64,6 +107,16 @@ soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const cha
 /* What the node reads; NULL if there is no memory for it, or the call is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXCEPT;
+
+/* In a vjp: what the node yielded. NULL in any other call, if there is no memory for it, or the
+ * call is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_yielded(soma_call* call) SOMA_NOEXCEPT;
+
+/* In a vjp: the gradient of what the node yielded, of the same shape, in which members of maps may
+ * be missing. NULL as of soma_call_yielded.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_gradient(soma_call* call) SOMA_NOEXCEPT;
 
 /* What the node yields, in place of what was set before. The value stays yours.
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
@@ -90,8 +143,8 @@ soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
                 soma_error** error) SOMA_NOEXCEPT;
 
 /* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
- * For the first chunk, and for all other nodes, what the node declares as its state, as bytes, or
- * null. NULL if there is no memory for it, or the call is over.
+ * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what
+ * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
 

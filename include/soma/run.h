@@ -53,10 +53,26 @@ soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
+/* The gradient of the input of the last execution, from that of what it yielded: of several leaves
+ * a map by their ids. Null is zero, in and out. For plans of mode "differentiable", of which a run
+ * keeps what nodes with a vjp read and yielded, by reference, until the next execution begins, the
+ * run is abandoned or goes; so it may be asked any number of times. Gradients of a value with
+ * several readers add up. Nodes that are not declared as differentiable, and steps, let none
+ * through (the compiler warns of them: "gradient.cut").
+ *
+ * "run.no_gradient" if there is nothing to go back along, and of all nodes at once that a gradient
+ * reaches and whose op has no vjp; "run.gradient" if two gradients can't be added, or one has no
+ * place; of a vjp that fails, what soma_run_execute says of nodes. The tick's phase is "backward",
+ * in runs of nodes that have a vjp. Linear in what ran.
+ * @since 1.0  @own out  @threads one  @blocks yes tick node  @null gradient cancel error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_backward(soma_run* run, const soma_value* gradient, soma_cancel* cancel, soma_value** out,
+                  soma_error** error) SOMA_NOEXCEPT;
+
 /* Ends an execution that soma_run_start began, in the middle and for good: its values and its
  * cancel object are let go of, and what came of the effects that it waits for is not asked. Waits
  * only for functions that are running on other threads, which are told to stop. Fine if nothing has
- * been started.
+ * been started; also lets go of what the last execution keeps for soma_run_backward.
  * @since 1.0  @own none  @threads one  @blocks no event  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;

@@ -34,16 +34,6 @@ soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
   return *static_cast<soma_call*>(kept.data);
 }
 
-// The core calls this for each node whose op is a host's.
-Status call_host(void* user, NodeCall& node) {
-  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
-  struct Ending {
-    soma_call& call;
-    ~Ending() { call.end(); }       // also if the function throws
-  } here{slot_of(node, *op.runtime)};
-  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
-}
-
 Result<std::vector<std::string>> environment_of(const Value& variables) {
   const auto refusal = [](std::string_view got) {
     return fail(Reason::value_kind,
@@ -63,7 +53,9 @@ Result<std::vector<std::string>> environment_of(const Value& variables) {
   return environment;
 }
 
-std::string facts(const NodeCall& call) {
+// Of a node's call, or of its vjp's.
+template <typename Call>
+std::string facts(const Call& call) {
   const PlanNode& node = call.node();
   JsonWriter json;
   json.object().field("id", node.id).field("path", call.path()).key("passes").array();
@@ -75,20 +67,16 @@ std::string facts(const NodeCall& call) {
   return std::move(json).take();
 }
 
-// A value of a call's, lent until it is over.
-template <typename Find>
-const soma_value* show(soma_call* handle, Find find) {
-  soma_call* const call = soma_call::of(handle);
-  if (!is_valid(call) || is_forked(*call)) return nullptr;
-  try {
-    const MemoryScope inside(call_memory(*call));
-    return find(*call);
-  } catch (...) {
-    return nullptr;
-  }
-}
-
 }  // namespace
+
+Status wall::call_host(void* user, NodeCall& node) {
+  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
+  struct Ending {
+    soma_call& call;
+    ~Ending() { call.end(); }       // also if the function throws
+  } here{slot_of(node, *op.runtime)};
+  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
+}
 
 soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,
                           soma_error** error) noexcept {
@@ -139,14 +127,15 @@ soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment,
 
 const soma_value* soma_call_input(soma_call* handle) noexcept {
   return show(handle, [](soma_call& call) -> const soma_value* {
-    if (!call.input) call.input = make<soma_value>(call.runtime, call.node->input());
+    if (!call.input) call.input = make<soma_value>(call.runtime, call.read());
     return call.input.get();
   });
 }
 
 const soma_value* soma_call_state(soma_call* handle) noexcept {
   return show(handle, [](soma_call& call) -> const soma_value* {
-    call.state = make<soma_value>(call.runtime, call.node->state());
+    call.state = make<soma_value>(call.runtime,
+                                  call.gradient ? call.gradient->state() : call.node->state());
     return call.state.get();
   });
 }
@@ -156,7 +145,8 @@ soma_code soma_call_set_state(soma_call* handle, const soma_value* value,
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_TRY(check_within(call->runtime, value));
-    return call->node->set_state(value->value);
+    if (call->node) return call->node->set_state(value->value);
+    return fail(Reason::run_input, "a vjp leaves no state: it is called without chunks");
   });
 }
 
@@ -164,7 +154,7 @@ soma_code soma_call_chunk(soma_call* handle, uint64_t* index, uint64_t* count,
                           soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
-    const Chunk& chunk = call->node->chunk();
+    const Chunk whole, &chunk = call->node ? call->node->chunk() : whole;
     if (index) *index = chunk.index;
     if (count) *count = chunk.count;
     return {};
@@ -176,7 +166,7 @@ soma_code soma_call_set_output(soma_call* handle, const soma_value* value,
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_TRY(check_within(call->runtime, value));
-    call->node->output() = value->value;
+    call->output() = value->value;
     return {};
   });
 }
@@ -194,7 +184,10 @@ soma_code soma_call_fail(soma_call* handle, const char* message, size_t message_
 soma_code soma_call_facts(soma_call* handle, soma_blob** out, soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
   return produce(call, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(call->runtime, facts(*call->node));
+    if (!call->gradient) return make_blob(call->runtime, facts(*call->node));
+    if (call->gradient->has_node()) return make_blob(call->runtime, facts(*call->gradient));
+    return fail(Reason::argument_handle,
+                "the call adds gradients of the run's input, and is of no node");
   });
 }
 
@@ -203,7 +196,7 @@ int32_t soma_call_goes_on(soma_call* handle) noexcept {
   if (!is_valid(call)) return 0;
   try {
     const MemoryScope inside(call_memory(*call));
-    return call->node->check().ok() ? 1 : 0;
+    return call->check().ok() ? 1 : 0;
   } catch (...) {
     return 0;
   }

@@ -149,6 +149,19 @@ soma_code soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out,
   });
 }
 
+soma_code soma_run_backward(soma_run* run, const soma_value* gradient, soma_cancel* cancel,
+                            soma_value** out, soma_error** error) noexcept {
+  return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_ASSIGN(Value value, value_argument(run->runtime, gradient));
+    BlockingCall call;
+    SOMA_TRY(call.begin(run->runtime, cancel, "backward"));
+    SOMA_ASSIGN(Value of_input, run->run->backward(std::move(value), call.cancel()));
+    return make<soma_value>(run->runtime, std::move(of_input));
+  });
+}
+
 soma_code soma_run_abandon(soma_run* run, soma_error** error) noexcept {
   return perform(run, error, [&]() -> Status {
     Claim claim;

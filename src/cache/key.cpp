@@ -101,6 +101,10 @@ CacheKey content_key(const DigestBytes& node, const DigestBytes& input) {
   return key_of("content 1", node, input);
 }
 
+CacheKey state_key(const DigestBytes& node, const DigestBytes& input) {
+  return key_of("state 1", node, input);
+}
+
 CacheKey recipe_key(const DigestBytes& recipe, const DigestBytes& input) {
   return key_of("recipe 1", recipe, input);
 }

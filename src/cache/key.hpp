@@ -21,6 +21,8 @@ std::optional<DigestBytes> node_digest(const NodeSpec& node);
 
 // Of what a node yields for an input of that digest (value_digest).
 CacheKey content_key(const DigestBytes& node, const DigestBytes& input);
+// Of the state that its op prepares for that.
+CacheKey state_key(const DigestBytes& node, const DigestBytes& input);
 
 // How a value comes about, from a run's input on: a node, and the recipes of what it reads. Nothing
 // has to run to know it.

@@ -113,6 +113,7 @@ Binding::~Binding() {
 Result<Binding> Binding::of(const Ops& ops, const RunState& run) {
   const Plan& plan = run.plan;
   Binding binding;
+  binding.adder_ = &ops.gradient_adder();
   binding.nodes_.resize(plan.nodes.size());
   UnboundOps unbound;
   Problems problems;
@@ -135,6 +136,11 @@ Result<Binding> Binding::of(const Ops& ops, const RunState& run) {
     Status bound = binding.bind(plan, at, *op, ops);
     if (!bound.ok()) problems.add(std::move(bound).error());
     const bool is_step = node.kind == NodeKind::Step;
+    if (op->vjp && node.differentiable && plan.mode == PlanMode::Differentiable) {
+      void* const own = binding.nodes_[at].user;
+      binding.vjps_.push_back({at, op->vjp, op->vjp_user ? op->vjp_user : own});
+    }
+    if (op->prepare) binding.prepares_.push_back({at, op->prepare, op->prepare_user});
     if (!node.deterministic && !is_step) binding.record_output(run, at);
     if (run.values.names_outputs(at)) binding.check_outputs_first(run.values, at);
   }

@@ -15,6 +15,20 @@ struct Bound {
   void* user = nullptr;
 };
 
+// How a node's gradient is made.
+struct NodeVjp {
+  u32 node = no_node;
+  Vjp code = nullptr;
+  void* user = nullptr;
+};
+
+// How a node's state is prepared.
+struct NodePrepare {
+  u32 node = no_node;
+  Forward code = nullptr;
+  void* user = nullptr;
+};
+
 class Binding {
  public:
   Binding();
@@ -28,6 +42,10 @@ class Binding {
   // Of a node of kind step.
   StepCode step(u32 node) const { return steps_.at(node); }
   bool has_steps() const { return !steps_.empty(); }
+  // In the order of the plan, those of nodes that are differentiable, if the plan's mode is.
+  std::span<const NodeVjp> vjps() const { return vjps_; }
+  std::span<const NodePrepare> prepares() const { return prepares_; }  // in the order of the plan
+  const GradientAdder& gradient_adder() const { return *adder_; }
   // Puts code before a node's own, and returns that.
   Bound replace(u32 node, Bound code);
   // Puts code before all that will ever be put there; what that calls is kept in `inner`, which
@@ -54,6 +72,9 @@ class Binding {
   std::vector<Made> made_;
   std::vector<std::unique_ptr<Checked>> checked_;
   std::vector<std::unique_ptr<Recorded>> recorded_;
+  std::vector<NodeVjp> vjps_;
+  std::vector<NodePrepare> prepares_;
+  const GradientAdder* adder_ = nullptr;
   std::map<u32, StepCode> steps_;          // by node
   std::map<u32, Bound*> covered_;          // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none

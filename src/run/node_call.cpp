@@ -1,6 +1,7 @@
 // Puts together what a node asks for.
 #include "run/node_call.hpp"
 
+#include "run/prepared.hpp"
 #include "run/strand.hpp"
 
 namespace soma {
@@ -38,7 +39,14 @@ Value NodeCall::declared_state() const {
 
 Value NodeCall::state() const {
   const Chunk* const chunk = strand_.run_.streams.chunk(index());
-  return chunk ? chunk->state : declared_state();
+  if (chunk) return chunk->state;
+  const Value* const state = prepared_state();
+  return state ? *state : declared_state();
+}
+
+const Value* NodeCall::prepared_state() const {
+  const Prepared* const prepared = strand_.run_.prepared;
+  return prepared ? prepared->state(index()) : nullptr;
 }
 
 Status NodeCall::set_state(Value state) {

@@ -17,7 +17,10 @@ Key key_of(const NodeOp& op) { return {op.name, op.version}; }
 Ops::~Ops() {
   for (const NodeOp& op : ops_) {
     if (op.destroy) op.destroy(op.user);
+    if (op.prepare_destroy) op.prepare_destroy(op.prepare_user);
+    if (op.vjp_destroy) op.vjp_destroy(op.vjp_user);
   }
+  if (adder_.destroy) adder_.destroy(adder_.user);
   for (const EffectHandler& handler : handlers_) {
     if (handler.destroy) handler.destroy(handler.user);
   }
@@ -38,6 +41,59 @@ Status Ops::add(NodeOp op) {
         .with("op", op.name);
   }
   ops_.insert(at, std::move(op));
+  return {};
+}
+
+// An op that computes, to which something is added: its vjp, or what prepares its state.
+Result<NodeOp*> Ops::op_to_extend(std::string_view name, u32 version, std::string_view by) {
+  const auto at = std::ranges::lower_bound(ops_, Key{name, version}, {}, key_of);
+  if (at == ops_.end() || key_of(*at) != Key{name, version}) {
+    const std::string others = versions(name);
+    return fail(Reason::argument_range, "there is no op {} of version {}{}: add it before its {}",
+                quoted(name), version,
+                others.empty() ? std::string() : text(", but of version {}", others), by)
+        .with("op", name);
+  }
+  if (!at->poll) return &*at;
+  return fail(Reason::argument_range, "op {} works in turns, and such have no {}", quoted(name), by)
+      .with("op", name);
+}
+
+namespace {
+
+Error has_already(const NodeOp& op, std::string_view what) {
+  return fail(Reason::ops_duplicate, "op {} of version {} has a {} already", quoted(op.name),
+              op.version, what)
+      .with("op", op.name);
+}
+
+}  // namespace
+
+Status Ops::add_prepare(std::string_view name, u32 version, Forward prepare, void* user,
+                        void (*destroy)(void* user)) {
+  SOMA_ASSIGN(NodeOp* const op, op_to_extend(name, version, "prepare"));
+  if (op->prepare) return has_already(*op, "prepare");
+  op->prepare = prepare;
+  op->prepare_user = user;
+  op->prepare_destroy = destroy;
+  return {};
+}
+
+Status Ops::add_vjp(std::string_view name, u32 version, Vjp vjp, void* user,
+                    void (*destroy)(void* user)) {
+  SOMA_ASSIGN(NodeOp* const op, op_to_extend(name, version, "vjp"));
+  if (op->vjp) return has_already(*op, "vjp");
+  op->vjp = vjp;
+  op->vjp_user = user;
+  op->vjp_destroy = destroy;
+  return {};
+}
+
+Status Ops::set_gradient_adder(GradientAdder adder) {
+  if (adder_.add) {
+    return fail(Reason::ops_duplicate, "how gradients are added has been said already");
+  }
+  adder_ = adder;
   return {};
 }
 

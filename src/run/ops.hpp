@@ -6,6 +6,7 @@
 
 namespace soma {
 
+class GradientCall;
 class NodeCall;
 class StepCall;
 class Ops;
@@ -13,6 +14,8 @@ class Ops;
 // Computes one node: reads call.input(), sets call.output() (null otherwise). `user` is what the
 // op's bind made, or without one the op's own. A failure is an Error, or an exception.
 using Forward = Status (*)(void* user, NodeCall& call);
+// A vector-Jacobian product: makes of the gradient of what a node yielded that of what it read.
+using Vjp = Status (*)(void* user, GradientCall& call);
 // One turn of a node of kind step: says what comes next, and must say the same whenever it is given
 // the same. It should not take long.
 using Poll = Status (*)(void* user, StepCall& call);
@@ -31,6 +34,23 @@ struct NodeOp {
 
   bool caller_only = false;     // only on the thread that waits for the run
   bool waits = false;           // may wait for another branch, whatever the node declares
+
+  // Yields what forward sees as its node's state, from what the node reads; it sees the state that
+  // the node declares. None: so does forward.
+  Forward prepare = nullptr;
+  void* prepare_user = nullptr;
+  void (*prepare_destroy)(void* user) = nullptr;
+
+  Vjp vjp = nullptr;            // none: it has no gradient
+  void* vjp_user = nullptr;     // null: what forward gets
+  void (*vjp_destroy)(void* user) = nullptr;
+};
+
+// How gradients are added that only the host can add: a vjp that reads a list of two.
+struct GradientAdder {
+  Vjp add = nullptr;
+  void* user = nullptr;
+  void (*destroy)(void* user) = nullptr;
 };
 
 // The code of a step's node.
@@ -49,6 +69,14 @@ class Ops {
 
   // ops_duplicate, argument_null, argument_range; then `op.user` stays the caller's.
   Status add(NodeOp op);
+  // Of an op that is there, under the same version, and has none. ops_duplicate, argument_range.
+  Status add_prepare(std::string_view name, u32 version, Forward prepare, void* user,
+                     void (*destroy)(void* user));
+  Status add_vjp(std::string_view name, u32 version, Vjp vjp, void* user,
+                 void (*destroy)(void* user));
+  // ops_duplicate.
+  Status set_gradient_adder(GradientAdder adder);
+  const GradientAdder& gradient_adder() const { return adder_; }
   // The same of what performs effects.
   Status add(EffectHandler handler);
   const EffectHandler* handler(std::string_view name) const;
@@ -58,8 +86,11 @@ class Ops {
   std::string versions(std::string_view name) const;
 
  private:
+  Result<NodeOp*> op_to_extend(std::string_view name, u32 version, std::string_view by);
+
   std::vector<NodeOp> ops_;         // by name and version
   std::vector<EffectHandler> handlers_;  // by name
+  GradientAdder adder_;
 };
 
 }  // namespace soma

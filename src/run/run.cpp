@@ -9,7 +9,9 @@
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/backward.hpp"
 #include "run/cached.hpp"
+#include "run/prepared.hpp"
 #include "run/recording.hpp"
 #include "run/strand.hpp"
 
@@ -25,7 +27,9 @@ struct Run::State {
   enum class Phase : u8 { Idle, Started, Walking, Ended };
 
   RunState run;
+  std::unique_ptr<Prepared> prepared;  // none: no op prepares states
   std::unique_ptr<Cached> cached;   // none: nothing to be cached
+  std::unique_ptr<Tape> tape;       // none: no gradient can be traced
   Strand strand;
   Phase phase = Phase::Idle;
   std::optional<Error> error;
@@ -79,6 +83,8 @@ Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
   SOMA_ASSIGN(Binding binding, Binding::of(ops, run));
   run.binding.emplace(std::move(binding));
   run.streams.cover(*run.binding);
+  made->state_->prepared = Prepared::of(run);
+  made->state_->tape = Tape::of(run);
   SOMA_TRY(made->use_cache(options.cache));
   SOMA_TRY(run.crew.prepare());
   return made;
@@ -98,6 +104,9 @@ Status Run::use_cache(Cache* cache) {
     return fail(Reason::busy, "the run has begun already: finish it before it gets another cache");
   }
   state.cached.reset();
+  if (state.prepared) {
+    state.prepared->use_cache(state.run.plan.mode == PlanMode::NoCache ? nullptr : cache);
+  }
   if (cache && state.run.plan.mode == PlanMode::Inference) {
     state.cached = Cached::of(state.run, *cache);
   }
@@ -113,6 +122,7 @@ Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   SOMA_TRY(state.look_up());
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
+  if (state.tape) state.tape->begin(state.known.has_value());
   if (state.cached && !state.known) state.cached->begin(state.run.values.feed(Course::whole));
   state.run.done.store(0, std::memory_order_relaxed);
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
@@ -211,22 +221,51 @@ Result<Value> Run::finish() {
   // Also when there is no memory for the result.
   struct LetGo {
     State& state;
+    bool is_well = false;
     ~LetGo() {
       state.run.values.clear();
+      if (state.prepared) state.prepared->clear();
+      if (state.tape) state.tape->end(is_well);
       state.run.streams.clear();
       if (state.cached) state.cached->end();
     }
   } let_go{state};
   if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
   if (error) return *std::move(error);
-  if (state.known) return *std::exchange(state.known, std::nullopt);
+  if (state.known) {
+    let_go.is_well = true;
+    return *std::exchange(state.known, std::nullopt);
+  }
   Value value = state.run.values.result();
   SOMA_TRY(state.record_end(value));
+  let_go.is_well = true;
   return value;
+}
+
+Result<Value> Run::backward(Value gradient, const Cancel* cancel) {
+  State& state = *state_;
+  if (state.phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before gradients are traced");
+  }
+  if (!state.tape) {
+    const bool is_asked = state.run.plan.mode == PlanMode::Differentiable;
+    return fail(Reason::run_no_gradient, "there is no tape to trace a gradient back along: {}",
+                is_asked ? "no node that is declared as differentiable has an op with a vjp"
+                         : text("the plan's mode is {}: compile it as differentiable",
+                                plan_mode_name(state.run.plan.mode)));
+  }
+  SOMA_TRY(state.tape->check());
+  struct Ending {
+    RunState& run;
+    ~Ending() { run.cancel = &run.never; }
+  } ending{state.run};
+  if (cancel) state.run.cancel = cancel;
+  return Backward(state.run, *state.tape).trace(std::move(gradient));
 }
 
 void Run::abandon() {
   State& state = *state_;
+  if (state.tape) state.tape->clear();
   if (state.phase == State::Phase::Idle) return;
   const bool has_ended = state.phase == State::Phase::Ended;
   state.run.crew.abandon();
@@ -241,6 +280,7 @@ void Run::abandon() {
   }
   state.run.values.clear();
   state.run.streams.clear();
+  if (state.prepared) state.prepared->clear();
 }
 
 }  // namespace soma

@@ -13,6 +13,8 @@
 namespace soma {
 
 class Journal;
+class Prepared;
+class Tape;
 
 struct RunState {
   RunState(const Plan& the_plan, Pool* pool, LaunchMode launch, i32 threads)
@@ -33,6 +35,8 @@ struct RunState {
   const Cancel* cancel = &never;
   Journal* journal = nullptr;       // of this execution
   std::string id;                   // of this execution, which no other has
+  Tape* tape = nullptr;             // of all executions; null: none is kept
+  Prepared* prepared = nullptr;     // null: no op prepares states
   Crew crew;                        // goes first, as it looks into all of the above
 
   // What every other thread than the one that waits for the run asks of `cancel`.

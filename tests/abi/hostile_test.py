@@ -176,8 +176,14 @@ class World:
                       ("soma_run_answer", "run"): self.make_run(),
                       ("soma_ops_allow_processes", "environment"):
                           soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
-        for function in ("add", "add_step", "add_handler", "allow_processes"):
+        for function in ("add", "add_prepare", "add_vjp", "set_gradient_sum", "add_step", "add_handler",
+                         "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
+        for function in ("add_prepare", "add_vjp"):
+            soma.call("ops_add", self.apart[f"soma_ops_{function}", "ops"], *soma.text("x"), 0,
+                      CONSTANTS["SOMA_THREAD_ANY"], 0, ctypes.cast(on_node, ctypes.c_void_p), None,
+                      None)
+        self.apart["soma_run_backward", "run"] = self.make_executed(runtime)
         handles["soma_journal"] = soma.call("journal_create", runtime)
         for function in ("node", "function", "subgraph", "edge"):
             self.apart[f"soma_graph_add_{function}", "graph"] = changed
@@ -188,6 +194,16 @@ class World:
     def make_run(self):
         return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
                               None)
+
+    def make_executed(self, runtime):
+        """A run that has a tape."""
+        soma = self.soma
+        graph = soma.call("graph_parse", runtime, *soma.text(GRAPH.replace(
+            '"kind"', '"differentiable":true,"kind"') % "std.sum"))
+        plan = soma.call("plan_compile", graph, soma.options("compile", mode="differentiable"))
+        run = soma.call("run_create", plan, self.handles["soma_ops"], None)
+        soma.library.soma_value_release(soma.call("run_execute", run, self.values[0], None))
+        return run
 
     def make_effect(self, runtime):
         """An effect that somebody waits for: of a run that is never finished."""

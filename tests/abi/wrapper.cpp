@@ -232,6 +232,61 @@ void test_loop(const soma::runtime& runtime) {
   CHECK(run.execute(value::of(runtime, 0)).integer() == 103);
 }
 
+void test_gradients(const soma::runtime& runtime) {
+  const auto differentiable = [&](const char* id, const char* op) {
+    return graph::node(runtime, std::string(R"({"differentiable":true,"kind":"function","id":")") +
+                                    id + R"(","op":")" + op + "\"}");
+  };
+  const graph whole = differentiable("square", "square") >>
+                      (differentiable("left", "std.identity") |
+                       differentiable("right", "square")) >>
+                      differentiable("join", "std.sum");
+  const soma::plan plan(whole, soma::options("compile").set("mode", "differentiable"));
+  bool throws = false;
+  soma::ops ops;
+  ops.add("square", [](call& at) { return at.of(at.input().integer() * at.input().integer()); });
+  ops.add_vjp("square", [&](call& at) {
+    if (throws) throw mine(7);
+    CHECK(at.yielded().integer() == at.input().integer() * at.input().integer());
+    return at.of(2 * at.input().integer() * at.gradient().integer());
+  });
+  soma::run run(plan, ops);
+  CHECK(run.execute(value::of(runtime, 3)).integer() == 90);              // x² + x⁴
+  CHECK(run.backward(value::of(runtime, 1)).integer() == 6 + 4 * 27);
+  throws = true;
+  try {
+    (void)run.backward(value::of(runtime, 1));
+    CHECK(false);
+  } catch (const mine& problem) {
+    CHECK(problem.number == 7);
+  }
+  soma::ops prepared;
+  prepared.add("square", [](call& at) { return at.of(at.state().at(0).text() + "!"); });
+  prepared.add_prepare("square", [](call& at) {
+    return value::list(at.owner(), {at.of("state of " + at.input().json())});
+  });
+  CHECK(soma::run(soma::plan(differentiable("n", "square")), prepared)
+            .execute(value::of(runtime, 7))
+            .text() == "state of 7!");
+  // What only the host can add: texts, at the node that yielded what both read.
+  soma::ops joining;
+  joining.add("square", [](call& at) { return at.input(); });
+  joining.add_vjp("square", [](call& at) { return at.of("g" + at.gradient().text()); });
+  const graph fan = differentiable("a", "square") >>
+                    (differentiable("b", "square") | differentiable("c", "square"));
+  const soma::plan fanned(fan, soma::options("compile").set("mode", "differentiable"));
+  const value both = value::parse(runtime, R"({"b":"1","c":"2"})");
+  soma::run alone(fanned, joining);
+  (void)alone.execute(value::of(runtime, 3));
+  CHECK(reason_of([&] { (void)alone.backward(both); }) == "run.gradient");
+  joining.set_gradient_sum([](call& at) {
+    return at.of(at.input().at(0).text() + "+" + at.input().at(1).text());
+  });
+  soma::run joined(fanned, joining);
+  (void)joined.execute(value::of(runtime, 3));
+  CHECK(joined.backward(both).text() == "gg1+g2");
+}
+
 void test_branch(const soma::runtime& runtime) {
   const graph whole =
       soma::branch("gate",
@@ -441,6 +496,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_processes(runtime);
   test_loop(runtime);
   test_branch(runtime);
+  test_gradients(runtime);
   test_handoff_and_subgraph(runtime);
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);

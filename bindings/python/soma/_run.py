@@ -22,6 +22,13 @@ from ._watch import Watch, take_room
 THREADS = {"any": _api.SOMA_THREAD_ANY, "caller": _api.SOMA_THREAD_CALLER}
 
 
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # of built-in functions Python may not know it
+        return ["input"]
+
+
 def _refuse_async(name: str, function: Any) -> None:
     for code in (function, getattr(function, "__call__", None)):
         if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
@@ -39,6 +46,7 @@ class Op:
     version: int = 0           # 0: any
     thread: str = "any"
     waits: bool = False
+    parts: "dict[str, Part]" = field(default_factory=dict, compare=False)  # by kind
     takes_input: bool = field(init=False)
     takes_call: bool = field(init=False)
 
@@ -50,10 +58,7 @@ class Op:
         if not callable(self.function):
             raise TypeError(f"the code of nodes is a function, not {self.function!r}")
         _refuse_async(self.name, self.function)
-        try:
-            names = list(inspect.signature(self.function).parameters)
-        except (TypeError, ValueError):  # of built-in functions Python may not know it
-            names = ["input"]
+        names = _parameters(self.function)
         object.__setattr__(self, "takes_call", "call" in names)
         object.__setattr__(self, "takes_input", any(name != "call" for name in names))
 
@@ -66,11 +71,56 @@ class Op:
         return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
 
 
-def _input(raw: int) -> int:
-    value = lib.soma_call_input(raw)
+# Of the functions that an op may have beside that of its nodes: who is told of them, and what they
+# are given.
+PARTS = {"prepare": (lib.soma_ops_add_prepare, (lib.soma_call_input,)),
+         "vjp": (lib.soma_ops_add_vjp, (lib.soma_call_input, lib.soma_call_yielded,
+                                        lib.soma_call_gradient))}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function that an op has beside that of its nodes."""
+
+    kind: str
+    name: str                  # the op's
+    version: int
+    function: Callable[..., Any]
+    takes_call: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"a {self.kind} is a function, not {self.function!r}")
+        _refuse_async(self.name, self.function)
+        object.__setattr__(self, "takes_call", "call" in _parameters(self.function))
+
+    def register(self, ops: ctypes.c_void_p, user: Any) -> None:
+        call(PARTS[self.kind][0], ops, *utf8(self.name), self.version, _node_fn, user, drop)
+
+    def __call__(self, raw: int, at_hand: "Call") -> Any:
+        given = [from_value(_lent(read(raw))) for read in PARTS[self.kind][1]]
+        return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
+
+
+class _GradientSum:
+    """Adds what libsoma can't: as Python does."""
+
+    def register(self, ops: ctypes.c_void_p, user: Any) -> None:
+        call(lib.soma_ops_set_gradient_sum, ops, _node_fn, user, drop)
+
+    def __call__(self, raw: int, _at_hand: "Call") -> Any:
+        one, other = from_value(_input(raw))
+        return one + other
+
+
+def _lent(value: int) -> int:
     if not value:
         raise MemoryError("there is no memory for what the node reads")
     return value
+
+
+def _input(raw: int) -> int:
+    return _lent(lib.soma_call_input(raw))
 
 
 class Call:
@@ -159,7 +209,7 @@ class _Execution(Watch):
         self.observed: BaseException | None = None   # the first
         self._steps: Any = None
 
-    def node(self, op: Op, raw: int) -> int:
+    def node(self, op: Any, raw: int) -> int:
         at_hand = Call(raw, self._runtime)
         try:
             output = self.interruptible(lambda: op(raw, at_hand))
@@ -180,7 +230,7 @@ class _Execution(Watch):
         lib.soma_call_fail(at_hand._raw, message, len(message), None)
         try:
             self._thrown[at_hand.path] = problem
-        except SomaError:  # no memory to say where it was
+        except SomaError:  # no memory to say where it was, or at no node
             self.stop(problem)
 
     def step(self, op: Any, raw: int) -> int:
@@ -408,14 +458,16 @@ class Run(Handle):
         take_room()
         self.plan = plan
         self._processes = processes
-        self._ops = (*plan._ops, *(each.op for each in ops))
+        ops = (*plan._ops, *(each.op for each in ops))
+        parts = [part for op in ops for part in op.parts.values()]
+        self._ops = (*ops, *parts, _GradientSum())
         self._handlers = tuple(handlers)
         self._observer = observer
         self._execution: _Execution | None = None
         self._executing = threading.Lock()
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        ops = _Ops(plan.runtime, self)
-        super().__init__(make(lib.soma_run_create, plan._raw, ops._raw, settings._raw))
+        bound = _Ops(plan.runtime, self)
+        super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
             call(lib.soma_run_set_cache, self._raw, cache._raw)
         if observer is not None:
@@ -448,6 +500,20 @@ class Run(Handle):
             self._end()
             raise
         return Steps(self, execution)
+
+    def backward(self, gradient: Any = 1.0, *, timeout_s: float | None = None) -> Any:
+        """The gradient of the last execution's input, from that of its value (of several leaves a
+        dict by their ids), through the `vjp` of each node's function: None is zero. For plans of
+        mode "differentiable"; as often as one likes. Gradients that meet are added as Python adds,
+        lists by their elements and dicts by their keys. What a vjp raises, this raises."""
+        execution, value = self._begin(gradient, timeout_s)
+        try:
+            done = execution.go_on(lambda cancel: Value(make(
+                lib.soma_run_backward, self._raw, value._raw, cancel)))
+            assert done is not None
+            return done[0]
+        finally:
+            self._end()
 
     def cancel(self) -> None:
         """Stops the execution that is under way, from any thread: it raises Cancelled. Without one,
