@@ -32,7 +32,7 @@ soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* 
  * timing: "run.node_failed", "run.exception", "run.no_arm", "run.signal", "run.predicate",
  * "run.input"; "cancelled", "deadline"; "run.suspended", if a step waits for an answer and nothing
  * else is left to do (soma/journal.h). The tick's phase is "run", in nodes.
- * @since 1.0  @own out  @threads one  @blocks yes tick node step effect event
+ * @since 1.0  @own out  @threads one  @blocks yes tick node step effect event journal
  * @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, soma_value** out,
@@ -41,7 +41,8 @@ soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, so
 /* Begins an execution that soma_run_step drives: for hosts with a loop of their own. Nothing is
  * called yet. A NULL input is null. The execution uses `cancel`, which it keeps alive, until it
  * ends; the tick comes during steps.
- * @since 1.0  @own none  @threads one  @blocks no event  @null input cancel error */
+ * @since 1.0  @own none  @threads one  @blocks no event journal
+ * @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
                soma_error** error) SOMA_NOEXCEPT;
@@ -49,7 +50,8 @@ soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
 /* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
  * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
  * failure the execution is over too.
- * @since 1.0  @own out  @threads one  @blocks no tick node step effect event  @null error */
+ * @since 1.0  @own out  @threads one  @blocks no tick node step effect event journal
+ * @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 

@@ -455,6 +455,19 @@ void test_lives(const soma::runtime& runtime) {
   CHECK(kept.use_count() == 1);
 }
 
+void test_plan_cache(const soma::runtime& runtime) {
+  const soma::plan_cache cache(runtime, soma::options("plan_cache").set("plans", 2));
+  const auto piece = [&] { return graph::node(runtime, R"({"id":"a","op":"std.identity"})"); };
+  const soma::plan first = cache.compile(piece()), second = cache.compile(piece());
+  CHECK(first.get() == second.get());
+  CHECK(soma::run(second).execute(value::of(runtime, 5)).integer() == 5);
+  CHECK(reason_of([&] {
+          cache.compile(graph::node(runtime, R"({"id":"a","kind":"loop"})"));
+        }) == "loop.empty_body");
+  const value facts = value::parse(runtime, cache.facts());
+  CHECK(facts.at("hits").integer() == 1 && facts.at("misses").integer() == 2);
+}
+
 void test_cache(const soma::runtime& runtime) {
   int calls = 0;
   soma::ops ops;
@@ -501,6 +514,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);
   test_observer(runtime);
+  test_plan_cache(runtime);
   test_cache(runtime);
   test_lives(runtime);
 }
