@@ -21,7 +21,8 @@ class Binding {
   Binding(Binding&& other) noexcept;
   ~Binding();
 
-  // run_unbound_op for all ops without code at once; else what the ops' own bind says of all nodes.
+  // run_unbound_op for all ops and models without code at once; else what the ops' own bind says of
+  // all nodes.
   static Result<Binding> of(const Ops& ops, const RunState& run);
 
   std::span<const Bound> nodes() const { return nodes_; }
@@ -32,6 +33,8 @@ class Binding {
   Bound replace(u32 node, Bound code) { return std::exchange(nodes_[node], code); }
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
+  // Of a node of kind program: what its code computes by, if it can be told.
+  std::optional<DigestBytes> identity(u32 node) const;
 
  private:
   struct Made {
@@ -52,6 +55,7 @@ class Binding {
   std::vector<std::unique_ptr<Checked>> checked_;
   std::vector<std::unique_ptr<Recorded>> recorded_;
   std::map<u32, StepCode> steps_;          // by node
+  std::map<u32, const NodeOp*> programs_;  // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };
 
