@@ -175,7 +175,7 @@ class World:
                       ("soma_run_answer", "run"): self.make_run(),
                       ("soma_ops_allow_processes", "environment"):
                           soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
-        for function in ("add", "add_step", "add_handler", "allow_processes"):
+        for function in ("add", "add_step", "add_handler", "add_session", "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
         handles["soma_journal"] = soma.call("journal_create", runtime)
         for function in ("node", "function", "subgraph", "edge"):

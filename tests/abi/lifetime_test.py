@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Proves the life of objects, callbacks and the library: lifetime.c, lifetime_graphs.c,
-lifetime_caches.c, reload.c."""
+lifetime_caches.c, lifetime_programs.c, reload.c."""
 import sys
 import tempfile
 
@@ -14,5 +14,6 @@ print(f"{int(left == 0)} passed, {int(left != 0)} failed")
 graphs = program.run("lifetime_graphs")
 with tempfile.TemporaryDirectory() as folder:
     caches = program.run("lifetime_caches", folder)
+programs = program.run("lifetime_programs", program.TINY, program.TINY.replace("q4_1", "q8_0"))
 again = program.run("reload", program.LIBRARY, linked=False)
-sys.exit(whole or left or graphs or caches or again)
+sys.exit(whole or left or graphs or caches or programs or again)
