@@ -218,6 +218,7 @@ FUNCTIONS = {
     "soma_plan_release": (None, [c_void_p]),
     "soma_ops_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "soma_ops_add": (c_int32, [c_void_p, c_char_p, c_size_t, c_uint32, c_int32, c_int32, soma_node_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_ops_add_session": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
     "soma_ops_allow_processes": (c_int32, [c_void_p, c_void_p, c_char_p, c_size_t, c_void_p]),
     "soma_call_input": (c_void_p, [c_void_p]),
     "soma_call_set_output": (c_int32, [c_void_p, c_void_p, c_void_p]),
