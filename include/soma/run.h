@@ -81,8 +81,9 @@ soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_des
                       soma_error** error) SOMA_NOEXCEPT;
 
 /* What values come from and go to, from the next execution on; NULL: nothing, as at first. The run
- * keeps the cache. Beginning an execution then looks through it, and so may read files. If something
- * cacheable depends on nodes of kind "program", their models' files are read here, each once.
+ * keeps the cache. Beginning an execution then looks through it, and so may read files. If
+ * something cacheable depends on nodes of kind "program", their models' files are read here, each
+ * once.
  * @since 1.0  @own none  @threads one  @blocks no  @null cache error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) SOMA_NOEXCEPT;

@@ -501,7 +501,8 @@ static soma_code run_with_cache(soma_error** error) {
 static const char program[] =
     "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
     "{\"id\":\"talk\",\"kind\":\"program\",\"model\":\"m\",\"task\":\"generate\","
-    "\"cacheable\":true,\"config\":{\"max_tokens\":4,\"system\":\"sing\",\"temperature\":0.5}}],\"edges\":[]}";
+    "\"cacheable\":true,"
+    "\"config\":{\"max_tokens\":4,\"system\":\"sing\",\"temperature\":0.5}}],\"edges\":[]}";
 
 /* A graph that runs the session, with a cache that asks which model that is. */
 static soma_code run_program(soma_error** error) {
