@@ -21,7 +21,8 @@ extern "C" {
 typedef struct soma_run soma_run;
 
 /* Binds the plan's ops. `options` is of kind "run". "run.unbound_op" names all ops that have no
- * function, "run.unsupported" and "run.no_transport" what this library can't run.
+ * function and all models that have no session, "run.program" what a session can't do for its
+ * nodes, "run.unsupported" and "run.no_transport" what this library can't run.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* options,
@@ -99,7 +100,9 @@ soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_des
                       soma_error** error) SOMA_NOEXCEPT;
 
 /* What values come from and go to, from the next execution on; NULL: nothing, as at first. The run
- * keeps the cache. Beginning an execution then looks through it, and so may read files.
+ * keeps the cache. Beginning an execution then looks through it, and so may read files. If
+ * something cacheable depends on nodes of kind "program", their models' files are read here, each
+ * once.
  * @since 1.0  @own none  @threads one  @blocks no  @null cache error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) SOMA_NOEXCEPT;

@@ -1,4 +1,4 @@
-// soma run: a graph or a plan with the built-in ops; its value as one line of JSON.
+// soma run: a graph or a plan with the built-in ops and with models; its value as a line of JSON.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 #include "cli/document.hpp"
 #include "cli/processes.hpp"
 #include "cli/progress.hpp"
+#include "cli/sessions.hpp"
 #include "cli/trace.hpp"
 #include "cli/verbs.hpp"
 
@@ -30,13 +31,14 @@ Value read_input(const Runtime& runtime, const std::string& path) {
   return value;
 }
 
-Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
+Run make_run(const Runtime& runtime, const Plan& plan, const Cancel& cancel, const RunVerb& verb) {
   const Options options = make_options("run");
   if (!verb.launch.empty()) set(options, "launch", verb.launch);
   if (!verb.remote.empty()) set(options, "remote", verb.remote);
   Ops ops;
   check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
   allow_processes(runtime, ops, verb.file);
+  add_sessions(runtime, plan, ops, verb.file, cancel);
   Run run;
   check_in(verb.file, [&](soma_error** error) {
     return soma_run_create(plan, ops, options, run.out(), error);
@@ -120,7 +122,7 @@ void execute(const RunVerb& verb) {
   const Value input = read_input(runtime, verb.input);
   Watcher watcher;                  // outlives the run, which tells it
   if (!verb.trace.empty()) watcher.trace.emplace(verb.trace, plan);
-  const Run run = make_run(runtime, plan, verb);
+  const Run run = make_run(runtime, plan, cancel, verb);
   if (!verb.journal.empty()) remember(runtime, run, verb);
   if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
   if (watcher.trace || !verb.cache.empty()) watcher.watch(run);

@@ -615,6 +615,40 @@ static soma_code trace_gradient(soma_error** error) {
   return code;
 }
 
+static const char program[] =
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
+    "{\"id\":\"talk\",\"kind\":\"program\",\"model\":\"m\",\"task\":\"generate\","
+    "\"cacheable\":true,"
+    "\"config\":{\"max_tokens\":4,\"system\":\"sing\",\"temperature\":0.5}}],\"edges\":[]}";
+
+/* A graph that runs the session, with a cache that asks which model that is. */
+static soma_code run_program(soma_error** error) {
+  soma_graph* graph = NULL;
+  soma_plan* made = NULL;
+  soma_ops* ops = NULL;
+  soma_run* of = NULL;
+  soma_cache* cache = NULL;
+  soma_value *input = NULL, *value = NULL;
+  soma_code code = soma_graph_parse(runtime, program, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_ops_create(runtime, &ops, error);
+  if (code == SOMA_OK) code = soma_ops_add_session(ops, "m", SOMA_NUL, session, error);
+  if (code == SOMA_OK) code = soma_run_create(made, ops, NULL, &of, error);
+  if (code == SOMA_OK) code = soma_cache_create(runtime, NULL, &cache, error);
+  if (code == SOMA_OK) code = soma_run_set_cache(of, cache, error);
+  if (code == SOMA_OK) code = soma_value_of_text(runtime, "hello", SOMA_NUL, &input, error);
+  if (code == SOMA_OK) code = soma_run_execute(of, input, NULL, &value, error);
+  if (code == SOMA_OK) CHECK(soma_value_kind(value) == SOMA_VALUE_TEXT);
+  soma_graph_release(graph);
+  soma_plan_release(made);
+  soma_ops_release(ops);
+  soma_run_release(of);
+  soma_cache_release(cache);
+  soma_value_release(input);
+  soma_value_release(value);
+  return code;
+}
+
 /* Fails each allocation of a phase in turn. A phase that leaves nothing behind may do without some,
  * and then goes on to the next. */
 typedef enum { MAKES_SOMETHING, LEAVES_NOTHING } Kind;
@@ -670,6 +704,7 @@ int main(int count, char** arguments) {
   each_failure("cache", LEAVES_NOTHING, run_with_cache);
   CHECK(trace_gradient(NULL) == SOMA_OK); /* makes a slot for its calls, which the runtime keeps */
   each_failure("gradient", LEAVES_NOTHING, trace_gradient);
+  each_failure("program", LEAVES_NOTHING, run_program);
   CHECK(events > 0);
   soma_plan_release(plan);
   soma_run_release(run);

@@ -15,7 +15,7 @@ from . import _api
 from ._cache import Cache
 from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
-from ._model import Runtime
+from ._model import Model, Runtime, Session
 from ._value import Value, drop, from_value, keep, kept, to_value
 from ._watch import Watch, take_room
 
@@ -354,6 +354,8 @@ class _Ops(Handle):
         for each in (run._ops, run._handlers):
             for index, op in enumerate(each):
                 op.register(self._raw, keep((index, weakref.ref(run))))
+        for name, session in run._sessions.items():
+            call(lib.soma_ops_add_session, self._raw, *utf8(name), session._raw)
         if run._processes is not None:
             run._processes._allow(runtime, self._raw)
 
@@ -445,7 +447,9 @@ class Run(Handle):
     of the plan's runtime. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
     functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`,
     an execution goes on where the last one under that id broke off. `processes` (soma.Processes)
-    lets the plan start programs.
+    lets the plan start programs. `sessions` has a soma.Session, or a soma.Model with its own, for
+    each name of a model that nodes of kind "program" have (plan.facts["models"]); they must be of
+    the plan's runtime.
     """
 
     _release = "soma_run_release"
@@ -454,10 +458,13 @@ class Run(Handle):
                  remote: str | None = None, threads: int | None = None,
                  launch: str | None = None, cache: Cache | None = None,
                  handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
-                 run_id: str | None = None, processes: Processes | None = None) -> None:
+                 run_id: str | None = None, processes: Processes | None = None,
+                 sessions: Mapping[str, Session | Model] | None = None) -> None:
         take_room()
         self.plan = plan
         self._processes = processes
+        self._sessions = {name: each.session if isinstance(each, Model) else each
+                          for name, each in (sessions or {}).items()}
         ops = (*plan._ops, *(each.op for each in ops))
         parts = [part for op in ops for part in op.parts.values()]
         self._ops = (*ops, *parts, _GradientSum())
