@@ -242,6 +242,7 @@ FUNCTIONS = {
     "soma_ops_add_prepare": (c_int32, [c_void_p, c_char_p, c_size_t, c_uint32, soma_node_fn, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_ops_add_vjp": (c_int32, [c_void_p, c_char_p, c_size_t, c_uint32, soma_node_fn, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_ops_set_gradient_sum": (c_int32, [c_void_p, soma_node_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_ops_add_session": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
     "soma_ops_allow_processes": (c_int32, [c_void_p, c_void_p, c_char_p, c_size_t, c_void_p]),
     "soma_call_input": (c_void_p, [c_void_p]),
     "soma_call_yielded": (c_void_p, [c_void_p]),
