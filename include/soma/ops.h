@@ -46,11 +46,11 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
 /* Gives an op that is there, under this very version, a function that prepares the state of its
  * nodes: it is called right before the node's own, on the same thread, reads the node's input and
  * settings (soma_call_facts) and the state that the node declares, and sets the state by
- * soma_call_set_output; the node's own function then sees it by soma_call_state, and so does its vjp.
- * A run with a cache keeps the states of nodes that are cacheable and deterministic, by their op,
- * version, settings and input, and finds them again: in the modes "inference", which first looks for
- * the node's value, and "differentiable", where the node itself runs again each time. Of a node with
- * a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
+ * soma_call_set_output; the node's own function then sees it by soma_call_state, and so does its
+ * vjp. A run with a cache keeps the states of nodes that are cacheable and deterministic, by their
+ * op, version, settings and input, and finds them again: in the modes "inference", which first
+ * looks for the node's value, and "differentiable", where the node itself runs again each time. Of
+ * a node with a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
  * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
@@ -77,9 +77,10 @@ soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, uint32_t v
 /* Says how gradients are added that libsoma can't add: it adds numbers, lists of one length by
  * their elements and maps by their keys, and null is zero; the function is called for any two
  * others that meet, also within lists and maps. soma_call_input is a list of both,
- * soma_call_set_output sets their sum; the call is of the node whose value's gradients they are.
- * Without it such gradients are "run.gradient". "ops.duplicate" if it has been said already.
- * Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * soma_call_set_output sets their sum; the call is of the node whose value's gradients they are (of
+ * gradients of the run's input it is of none, and soma_call_facts is refused). Without it such
+ * gradients are "run.gradient". "ops.duplicate" if it has been said already. Refused with
+ * SOMA_FAILED_PRECONDITION once a run has been made with these ops.
  * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma_destroy_fn destroy,
@@ -171,7 +172,8 @@ soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
 
 /* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
  * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what
- * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call is over.
+ * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call
+ * is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
 

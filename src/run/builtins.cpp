@@ -221,7 +221,7 @@ Status sum_gradient(void*, GradientCall& call) {
   return {};
 }
 
-Status get_gradient(void* user, GradientCall& call) {
+Status place_gradient(void* user, GradientCall& call) {
   call.output() = static_cast<const Path*>(user)->place(call.input(), call.gradient());
   return {};
 }
@@ -268,7 +268,7 @@ Status add_builtins(Ops& ops) {
   SOMA_TRY(ops.add(with_setting<Value, make_value>("std.const", constant)));
   SOMA_TRY(ops.add(
       with_vjp(with_setting<Value, make_value>("std.add", add), same_gradient)));
-  SOMA_TRY(ops.add(with_vjp(with_setting<Path, make_path>("std.get", get), get_gradient)));
+  SOMA_TRY(ops.add(with_vjp(with_setting<Path, make_path>("std.get", get), place_gradient)));
   SOMA_TRY(ops.add(with_setting<Predicate, make_predicate>("std.test", test)));
   SOMA_TRY(ops.add(with_setting<Template, make_template>("std.format", format)));
   SOMA_TRY(ops.add(with_setting<i64, make_integer>("std.sleep", sleep)));

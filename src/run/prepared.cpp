@@ -1,16 +1,16 @@
 // Has ops prepare their states, or finds those that were prepared before.
 //
-// Problem. Some code first makes something of its settings and its input, a table, a parsed program,
-// and then works with it. Where the work has to be done again each time, as in a plan that gradients
-// are traced through, what was made need not be made again.
+// Problem. Some code first makes something of its settings and its input, a table, a parsed
+// program, and then works with it. Where the work has to be done again each time, as in a plan that
+// gradients are traced through, what was made need not be made again.
 //
 // Idea. An op may have a second function, which yields that: the state. It is called right before
-// the node's code, which then sees it as its state. In modes that cache states it is first looked up
-// under the digest of the node (op, version, settings, declared state) and that of its input, with a
-// name of its own, so that it is never taken for the node's value; and put there, if the node says
-// that it is cacheable and deterministic. Of the modes, inference looks for values too, and before
-// that (cached.cpp): what is found there needs no state. The mode that is differentiable looks for
-// states only, and no_cache for nothing.
+// the node's code, which then sees it as its state. In modes that cache states it is first looked
+// up under the digest of the node (op, version, settings, declared state) and that of its input,
+// with a name of its own, so that it is never taken for the node's value; and put there, if the
+// node says that it is cacheable and deterministic. Of the modes, inference looks for values too,
+// and before that (cached.cpp): what is found there needs no state. The mode that is differentiable
+// looks for states only, and no_cache for nothing.
 //
 // Of a node with a stream mode the state is what the first chunk begins with.
 //

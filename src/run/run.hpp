@@ -43,8 +43,9 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
-  // From the next start on; nullptr: none. It outlives the run, or its replacement. Plans of
-  // mode inference use it for values and prepared states, differentiable ones for states. busy, if the last run has not ended.
+  // From the next start on; nullptr: none. It outlives the run, or its replacement. Plans of mode
+  // inference use it for values and prepared states, differentiable ones for states. busy, if the
+  // last run has not ended.
   Status use_cache(Cache* cache);
   // Begins; nothing is called yet, but the cache is looked through. `cancel` and `journal` may be
   // null, and outlive the run's end. busy, if the last run has not ended.

@@ -190,8 +190,8 @@ class World:
                       ("soma_run_answer", "run"): self.make_run(),
                       ("soma_ops_allow_processes", "environment"):
                           soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
-        for function in ("add", "add_prepare", "add_vjp", "set_gradient_sum", "add_step", "add_handler",
-                         "add_session", "allow_processes"):
+        for function in ("add", "add_prepare", "add_vjp", "set_gradient_sum", "add_step",
+                         "add_handler", "add_session", "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
         for function in ("add_prepare", "add_vjp"):
             soma.call("ops_add", self.apart[f"soma_ops_{function}", "ops"], *soma.text("x"), 0,

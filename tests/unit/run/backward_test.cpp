@@ -358,6 +358,25 @@ TEST_CASE("all nodes that a gradient reaches and that have no vjp are listed at 
   CHECK(fixture::told(run->backward(Value(), nullptr)) == "null");
 }
 
+TEST_CASE("of a node that runs in chunks no tape is kept") {
+  PlanBuilder builder;
+  builder.open(Variant::Sequence).execute("same").stream(1).execute("same2", {"same"});
+  builder.node().stream_mode = StreamMode::Stateless;
+  builder.close().execute("same3", {"same2"}).close();
+  const GradientOps ops;
+  const Traced it = traced(with_gradients(builder), ops, value_from("[1,2]"), value_from("[1,1]"));
+  CHECK(it.value == "[1,2]");
+  CHECK(it.gradient.find("node 'same2', whose op 'std.identity' runs in chunks, of which no tape "
+                         "is kept") != it.gradient.npos);
+  // A node that could, but whose plan has no stream there, runs once.
+  PlanBuilder alone;
+  alone.open(Variant::Sequence).execute("same").execute("same2", {"same"});
+  alone.node().stream_mode = StreamMode::Stateful;
+  alone.close();
+  CHECK(traced(with_gradients(alone), ops, value_from("[1,2]"), value_from("[1,1]")).gradient ==
+        "[1,1]");
+}
+
 // ---- Failures
 
 TEST_CASE("a vjp that fails is named with its path, and may be asked again") {
@@ -603,7 +622,7 @@ TEST_CASE("an op's vjp is given once, and to an op that computes") {
   turns.name = "turns";
   turns.poll = [](void*, StepCall&) -> Status { return {}; };
   CHECK(ops.add(std::move(turns)).ok());
-  CHECK(add("turns", 0) == "argument.range: op 'turns' works in turns, and such have no gradient");
+  CHECK(add("turns", 0) == "argument.range: op 'turns' works in turns, and such have no vjp");
 }
 
 }  // namespace soma

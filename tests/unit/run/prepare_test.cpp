@@ -80,7 +80,7 @@ TEST_CASE("a vjp sees the state of its pass") {
   PreparedOps ops;
   CHECK(fixture::traced(plan_of(PlanMode::Differentiable), ops, Value::integer(1),
                         Value::integer(1))
-            .gradient == "12");                           // 2·3 in the second pass, 2·1 in the first
+            .gradient == "12");  // 2·3 in the second pass, 2·1 in the first
 }
 
 TEST_CASE("inference caches values and states, differentiable states, no_cache nothing") {
