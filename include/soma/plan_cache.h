@@ -1,9 +1,9 @@
 /* Plan caches: plans in memory, so that a graph which was compiled before is not compiled again.
  *
  * A plan is found by a digest of all that the graph is and by the options of the compilation: equal
- * graphs have one plan, however they came about. That costs a walk through the graph, about an eighth
- * of compiling it. A cache may be used by any number of threads; a graph that several ask for at
- * the same time is compiled once. What was used longest ago goes when there are too many.
+ * graphs have one plan, however they came about. That costs a walk through the graph, about an
+ * eighth of compiling it. A cache may be used by any number of threads; a graph that several ask
+ * for at the same time is compiled once. What was used longest ago goes when there are too many.
  */
 #ifndef SOMA_PLAN_CACHE_H
 #define SOMA_PLAN_CACHE_H

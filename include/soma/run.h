@@ -89,8 +89,15 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
  * (monotonic), and as they apply "node", "path" ("refine[3]/judge": with the passes of loops around
  * it), "pass", "ended" ("no", "by_signal", "by_bound"), "chunk" and "chunks" (of a stream, counted
  * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done",
- * "total", "code", "message". Called where it happens, one call at a time; it must not call libsoma
- * but for retain and release. */
+ * "total", "eta_ns", "code", "message".
+ *
+ * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if something
+ * is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
+ * op, took before in this run. A loop that a signal ends makes it unknown, and so does a node that
+ * takes more than twice as long as it should.
+ *
+ * Called where it happens, one call at a time; it must not call libsoma but for retain and
+ * release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.

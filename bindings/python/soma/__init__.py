@@ -39,6 +39,6 @@ __all__ = [
     "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
     "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "PlanCache",
     "Processes", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",
-    "Suspend", "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
-    "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
+    "Suspend", "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info",
+    "first", "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
 ]
