@@ -87,23 +87,25 @@ soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma
                           soma_error** error) SOMA_NOEXCEPT;
 
 /* Gives nodes of kind "program" their code: those whose "model" is that text, byte for byte,
- * generate on this session, which the ops keep alive. The text is a name and no path that would be
- * opened. A plan says in its facts which models it names ("models").
+ * generate on this session, which the ops keep alive. The text is a name, and no path that would
+ * be opened. A plan says in its facts which models it names ("models").
  *
  * Such a node's "task" is "generate", its "device" "cpu", and it has no "deployment". Its "config"
  * has what options of kind "generate" have, by the same names and with the same defaults, but for
- * "tokens", which is "max_tokens" there; and "system", what the model is told first, by default what
- * its chat template says. Whatever is wrong with that is "run.program", when a run is made. The node
- * reads a text, which is one turn of the user's, or a list of turns, maps of the texts "role"
- * ("system", "user", "assistant") and "content"; it yields the text that the model answers.
+ * "tokens", which is "max_tokens" there; and "system", what the model is told first, by default
+ * what its chat template says. Whatever is wrong with that is "run.program", when a run is made.
+ * The node reads a text, which is one turn of the user's, or a list of turns, maps of the texts
+ * "role" ("system", "user", "assistant") and "content"; it yields the text that the model answers.
  *
  * Each call has a sequence of its own, whose KV memory comes from the session's pool and goes back
- * at the end. Calls at the same time take turns, and yield what they would one after the other. One
- * that has no room left fails its node, with "session.context.full" or "session.kv.full" as the
- * detail "cause". A run that is to stop stops within some milliseconds. For a cache, such nodes are
- * told apart by the content of the model's file, the session's policy and its context: the first run
- * with a cache that has use for that reads the whole file (soma_run_set_cache), at about a gigabyte a
- * second. A file that is mapped must not be overwritten meanwhile.
+ * at the end. Calls at the same time take turns, and yield what they would one after the other.
+ * One that has no room left fails its node, with "session.context.full" or "session.kv.full" as
+ * the detail "cause". When its run is to stop, a call stops within some tens of milliseconds.
+ *
+ * A cache tells such nodes apart by the content of the model's file, the session's policy and its
+ * context. So the first run with a cache that has use for that reads the whole file, some
+ * hundreds of megabytes a second (soma_run_set_cache). A file that is mapped must not be
+ * overwritten meanwhile.
  *
  * "ops.duplicate" if that model has a session already; SOMA_INVALID_ARGUMENT for a session of
  * another runtime. Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.

@@ -346,10 +346,10 @@ static void test_room_that_runs_out(void) {
 
 /* Branches on one session: at the same time, and one after the other. */
 static void test_branches_at_once(void) {
-  World w = build(NULL, GRAPH(PROGRAM("a", FEW) "," PROGRAM("b", ",\"config\":{\"max_tokens\":40,"
-                              "\"ignore_end\":true,\"temperature\":1,\"seed\":5}") ","
-                              PROGRAM("c", ",\"waits\":true" FEW) ","
-                              PROGRAM("d", ",\"waits\":true" FEW), ""));
+  Account account = {0};
+  World w = build(&account, GRAPH(PROGRAM("a", FEW) "," PROGRAM("b", ALL) ","
+                                  PROGRAM("c", ",\"waits\":true" FEW) ","
+                                  PROGRAM("d", ",\"waits\":true" MANY), ""));
   soma_run* at_once = run_with(w.plan, w.ops, "always");
   soma_options* alone = NULL;
   soma_run* in_turn = NULL;
@@ -365,6 +365,7 @@ static void test_branches_at_once(void) {
   soma_run_release(in_turn);
   soma_run_release(at_once);
   release(&w, 8);
+  CHECK(account.live == 0 && account.destroyed == 1);
 }
 
 static atomic_int hits;

@@ -117,6 +117,10 @@ class Durable(WithModel):
         shown = self.done("journal", "show", "--journal", self.journal, id).stdout
         return shown.splitlines()[1:]
 
+    def outputs(self, id):
+        return [(each["path"], each["content"]) for each in map(json.loads, self.records(id))
+                if each["kind"] == "output"]
+
     def test_what_one_model_said_stays_whatever_comes_after_it(self):
         """Killed between two programs, and resumed with another model's file in the first one's
         place: had anything been generated again, it would read differently."""
@@ -133,9 +137,7 @@ class Durable(WithModel):
         self.file(graph(nodes, "a>k", "k>b"))
         for _ in range(2):                # the second time it is over, and says so again
             self.assertEqual(json.loads(self.run_it(path, "hello").stdout), second)
-        outputs = [json.loads(line)["content"] for line in self.records("r")
-                   if '"output"' in line]
-        self.assertEqual(outputs, [first, second])
+        self.assertEqual(self.outputs("r"), [("a", first), ("b", second)])
 
     def test_the_example_killed_again_and_again_ends_as_if_nothing_had_been(self):
         """Each life of the run is killed when something new has been written, at once or in the
@@ -156,10 +158,9 @@ class Durable(WithModel):
         self.assertGreaterEqual(kills, 3)
         result = self.run_it(EDIT, "the sea", "killed")
         self.assertEqual((result.returncode, result.stdout), (0, undisturbed.stdout))
-        outputs = {id: [(each["path"], each["content"]) for each in map(json.loads, self.records(id))
-                        if each["kind"] == "output"] for id in ("whole", "killed")}
-        self.assertEqual(outputs["killed"], outputs["whole"])
-        self.assertEqual([path for path, _ in outputs["whole"]],
+        outputs = self.outputs("killed")
+        self.assertEqual(outputs, self.outputs("whole"))
+        self.assertEqual([path for path, _ in outputs],
                          ["draft", "edit[1]/revise", "edit[2]/revise", "edit[3]/revise"])
 
     def is_killed(self, writes, pause_s):

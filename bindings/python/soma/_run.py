@@ -346,16 +346,24 @@ def _is_text(name: str) -> bool:
         return False
 
 
+def _session_of(given: Any) -> Session:
+    if isinstance(given, Model):
+        return given.session
+    if not isinstance(given, Session):
+        raise TypeError(f"what runs a program is a soma.Session or a soma.Model, not {given!r}")
+    return given
+
+
 class _Ops(Handle):
     _release = "soma_ops_release"
 
-    def __init__(self, runtime: Runtime, run: "Run") -> None:
+    def __init__(self, runtime: Runtime, run: "Run", sessions: Mapping[str, Any]) -> None:
         super().__init__(make(lib.soma_ops_create, runtime._raw))
         for each in (run._ops, run._handlers):
             for index, op in enumerate(each):
                 op.register(self._raw, keep((index, weakref.ref(run))))
-        for name, session in run._sessions.items():
-            call(lib.soma_ops_add_session, self._raw, *utf8(name), session._raw)
+        for name, session in sessions.items():
+            call(lib.soma_ops_add_session, self._raw, *utf8(name), _session_of(session)._raw)
         if run._processes is not None:
             run._processes._allow(runtime, self._raw)
 
@@ -463,8 +471,6 @@ class Run(Handle):
         take_room()
         self.plan = plan
         self._processes = processes
-        self._sessions = {name: each.session if isinstance(each, Model) else each
-                          for name, each in (sessions or {}).items()}
         ops = (*plan._ops, *(each.op for each in ops))
         parts = [part for op in ops for part in op.parts.values()]
         self._ops = (*ops, *parts, _GradientSum())
@@ -473,7 +479,7 @@ class Run(Handle):
         self._execution: _Execution | None = None
         self._executing = threading.Lock()
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        bound = _Ops(plan.runtime, self)
+        bound = _Ops(plan.runtime, self, sessions or {})
         super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
             call(lib.soma_run_set_cache, self._raw, cache._raw)
