@@ -42,12 +42,12 @@ soma_cancel_reset(soma_cancel* cancel, soma_error** error) SOMA_NOEXCEPT;
 
 /* Called on the thread that made the blocking call, while it runs: every 20 to 50 ms, and not at
  * all in a shorter call. `phase` says what is being done ("open", "pack", "prefill", "decode",
- * "measure", "run"; ends with a NUL), `done` of `total` how much of it, in the phase's own unit
- * (bytes, tokens or nodes; total 0: not known). Returns SOMA_CONTINUE to go on; anything else stops
- * the call, which then returns SOMA_CANCELLED. The runtime's team is at work meanwhile: in a tick,
- * blocking functions and those of sequences answer SOMA_FAILED_PRECONDITION. While another thread
- * has its turn on the same session or runtime, a call waits for the end of that step without a
- * tick. */
+ * "measure", "run", "backward"; ends with a NUL), `done` of `total` how much of it, in the phase's
+ * own unit (bytes, tokens or nodes; total 0: not known). Returns SOMA_CONTINUE to go on; anything
+ * else stops the call, which then returns SOMA_CANCELLED. The runtime's team is at work meanwhile:
+ * in a tick, blocking functions and those of sequences answer SOMA_FAILED_PRECONDITION. While
+ * another thread has its turn on the same session or runtime, a call waits for the end of that step
+ * without a tick. */
 typedef int32_t (SOMA_CALL* soma_tick_fn)(void* user, const char* phase, size_t phase_length,
                                           uint64_t done, uint64_t total);
 

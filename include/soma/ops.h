@@ -3,12 +3,14 @@
  * An ops object holds the built-in ops ("std.identity", "std.const", "std.add", "std.sum",
  * "std.concat", "std.get", "std.test", "std.format", "std.sleep", "std.fail") and what you add. A
  * node's function gets a call object, which is valid until the function returns: it reads the
- * node's input, sets its output, or says why there is none.
+ * node's input, sets its output, or says why there is none. An op may have more functions: one that
+ * prepares its state, and its vjp, for gradients.
  */
 #ifndef SOMA_OPS_H
 #define SOMA_OPS_H
 
 #include "soma/base.h"
+#include "soma/session.h"
 #include "soma/value.h"
 
 #ifdef __cplusplus
@@ -41,6 +43,77 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
              int32_t waits, soma_node_fn function, void* user, soma_destroy_fn destroy,
              soma_error** error) SOMA_NOEXCEPT;
 
+/* Gives an op that is there, under this very version, a function that prepares the state of its
+ * nodes: it is called right before the node's own, on the same thread, reads the node's input and
+ * settings (soma_call_facts) and the state that the node declares, and sets the state by
+ * soma_call_set_output; the node's own function then sees it by soma_call_state, and so does its
+ * vjp. A run with a cache keeps the states of nodes that are cacheable and deterministic, by their
+ * op, version, settings and input, and finds them again: in the modes "inference", which first
+ * looks for the node's value, and "differentiable", where the node itself runs again each time. Of
+ * a node with a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                     soma_node_fn function, void* user, soma_destroy_fn destroy,
+                     soma_error** error) SOMA_NOEXCEPT;
+
+/* Gives an op that is there, under this very version, its vector-Jacobian product: what makes of
+ * the gradient of what a node yielded that of what it read, for soma_run_backward. Its call shows
+ * what the node read (soma_call_input) and yielded (soma_call_yielded), and the gradient of that
+ * (soma_call_gradient); soma_call_set_output sets the gradient of the input. That has the shape of
+ * the input: of several values that a node reads a map by the same keys, in which members that are
+ * missing are zero. Null, as if nothing is set, is zero too. Called on the thread that calls
+ * soma_run_backward, whatever the op's own is.
+ *
+ * Of the built-in ops "std.identity", "std.add", "std.sum" and "std.get" have one; the others are
+ * of version 1, and may be given one. "ops.duplicate" if the op has one, "argument.range" if there
+ * is no such op. Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
+                 soma_node_fn function, void* user, soma_destroy_fn destroy,
+                 soma_error** error) SOMA_NOEXCEPT;
+
+/* Says how gradients are added that libsoma can't add: it adds numbers, lists of one length by
+ * their elements and maps by their keys, and null is zero; the function is called for any two
+ * others that meet, also within lists and maps. soma_call_input is a list of both,
+ * soma_call_set_output sets their sum; the call is of the node whose value's gradients they are (of
+ * gradients of the run's input it is of none, and soma_call_facts is refused). Without it such
+ * gradients are "run.gradient". "ops.duplicate" if it has been said already. Refused with
+ * SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma_destroy_fn destroy,
+                          soma_error** error) SOMA_NOEXCEPT;
+
+/* Gives nodes of kind "program" their code: those whose "model" is that text, byte for byte,
+ * generate on this session, which the ops keep alive. The text is a name, and no path that would
+ * be opened. A plan says in its facts which models it names ("models").
+ *
+ * Such a node's "task" is "generate", its "device" "cpu", and it has no "deployment". Its "config"
+ * has what options of kind "generate" have, by the same names and with the same defaults, but for
+ * "tokens", which is "max_tokens" there; and "system", what the model is told first, by default
+ * what its chat template says. Whatever is wrong with that is "run.program", when a run is made.
+ * The node reads a text, which is one turn of the user's, or a list of turns, maps of the texts
+ * "role" ("system", "user", "assistant") and "content"; it yields the text that the model answers.
+ *
+ * Each call has a sequence of its own, whose KV memory comes from the session's pool and goes back
+ * at the end. Calls at the same time take turns, and yield what they would one after the other.
+ * One that has no room left fails its node, with "session.context.full" or "session.kv.full" as
+ * the detail "cause". When its run is to stop, a call stops within some tens of milliseconds.
+ *
+ * A cache tells such nodes apart by the content of the model's file, the session's policy and its
+ * context. So the first run with a cache that has use for that reads the whole file, some
+ * hundreds of megabytes a second (soma_run_set_cache). A file that is mapped must not be
+ * overwritten meanwhile.
+ *
+ * "ops.duplicate" if that model has a session already; SOMA_INVALID_ARGUMENT for a session of
+ * another runtime. Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_session(soma_ops* ops, const char* model, size_t model_length,
+                     const soma_session* session, soma_error** error) SOMA_NOEXCEPT;
+
 /* Lets steps whose op is "std.exec" start programs. Otherwise a plan with such steps is refused
  * ("run.unbound_op"), since who writes a document need not be who runs it. `environment` is a map
  * of texts: all that programs are given, but for what a document adds; PATH is looked up there.
@@ -65,6 +138,16 @@ soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const cha
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_input(soma_call* call) SOMA_NOEXCEPT;
 
+/* In a vjp: what the node yielded. NULL in any other call, if there is no memory for it, or the
+ * call is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_yielded(soma_call* call) SOMA_NOEXCEPT;
+
+/* In a vjp: the gradient of what the node yielded, of the same shape, in which members of maps may
+ * be missing. NULL as of soma_call_yielded.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_gradient(soma_call* call) SOMA_NOEXCEPT;
+
 /* What the node yields, in place of what was set before. The value stays yours.
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
@@ -81,6 +164,26 @@ soma_call_fail(soma_call* call, const char* message, size_t message_length,
  * @since 1.0  @own out  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
+
+/* Which chunk of a stream the call is for, counted from 0, and of how many: 0 of 1, unless the plan
+ * has the node in a stream ("chunk" of options "compile"). Behind a barrier counting begins again.
+ * @since 1.0  @own none  @threads one  @blocks no  @null index count error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
+                soma_error** error) SOMA_NOEXCEPT;
+
+/* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
+ * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what
+ * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call
+ * is over.
+ * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
+SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
+
+/* What the call for the next chunk of this execution finds as its state. The value stays yours.
+ * "run.input", if the node has no stream mode.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_call_set_state(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;
 
 /* Whether to go on: 1, or 0 if the run was cancelled, its deadline passed, or a branch that was
  * declared earlier failed. For code that takes long. After a 0 the node returns, whatever it likes:

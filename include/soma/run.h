@@ -21,7 +21,8 @@ extern "C" {
 typedef struct soma_run soma_run;
 
 /* Binds the plan's ops. `options` is of kind "run". "run.unbound_op" names all ops that have no
- * function, "run.unsupported" and "run.no_transport" what this library can't run.
+ * function and all models that have no session, "run.program" what a session can't do for its
+ * nodes, "run.unsupported" and "run.no_transport" what this library can't run.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* options,
@@ -55,27 +56,48 @@ soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
+/* The gradient of the input of the last execution, from that of what it yielded: of several leaves
+ * a map by their ids. Null is zero, in and out. For plans of mode "differentiable", of which a run
+ * keeps what nodes with a vjp read and yielded, by reference, until the next execution begins, the
+ * run is abandoned or goes; so it may be asked any number of times. Gradients of a value with
+ * several readers add up. Nodes that are not declared as differentiable, and steps, let none
+ * through (the compiler warns of them: "gradient.cut").
+ *
+ * "run.no_gradient" if there is nothing to go back along, and of all nodes at once that a gradient
+ * reaches and whose op has no vjp; "run.gradient" if two gradients can't be added, or one has no
+ * place; of a vjp that fails, what soma_run_execute says of nodes. The tick's phase is "backward",
+ * in runs of nodes that have a vjp. Linear in what ran.
+ * @since 1.0  @own out  @threads one  @blocks yes tick node  @null gradient cancel error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_run_backward(soma_run* run, const soma_value* gradient, soma_cancel* cancel, soma_value** out,
+                  soma_error** error) SOMA_NOEXCEPT;
+
 /* Ends an execution that soma_run_start began, in the middle and for good: its values and its
  * cancel object are let go of, and what came of the effects that it waits for is not asked. Waits
  * only for functions that are running on other threads, which are told to stop. Fine if nothing has
- * been started.
+ * been started; also lets go of what the last execution keeps for soma_run_backward.
  * @since 1.0  @own none  @threads one  @blocks no event  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
  * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",
- * "effect_failed", "pass_finished", "arm_chosen", "run_finished", "run_failed", "run_suspended";
- * between a node's start and its end "cache_hit" and "cache_miss", with the "key" to pin it by,
- * "node_skipped", "cache_failed" (its value could not be written); or "lost" and nothing else, if
- * there was no memory to say what happened), "at_ns" (monotonic), and as they apply "node", "path"
- * ("refine[3]/judge": with the passes of loops around it), "pass", "ended" ("no", "by_signal",
- * "by_bound"), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done", "total",
- * "eta_ns", "code", "message". "eta_ns" says in about how many nanoseconds the run will have ended.
- * It is there only if something is known of all that is left: what nodes declare as "cost_us", or
- * how long the same node, or its op, took before in this run. A loop that a signal ends makes it
- * unknown, and so does a node that takes more than twice as long as it should. Called where it
- * happens, one call at a time; it must not call libsoma but for retain and release. */
+ * "effect_failed", "chunk_started", "chunk_finished", "pass_finished", "arm_chosen",
+ * "run_finished", "run_failed", "run_suspended"; between a node's start and its end "cache_hit" and
+ * "cache_miss", with the "key" to pin it by, "node_skipped", "cache_failed" (its value could not be
+ * written); or "lost" and nothing else, if there was no memory to say what happened), "at_ns"
+ * (monotonic), and as they apply "node", "path" ("refine[3]/judge": with the passes of loops around
+ * it), "pass", "ended" ("no", "by_signal", "by_bound"), "chunk" and "chunks" (of a stream, counted
+ * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done",
+ * "total", "eta_ns", "code", "message".
+ *
+ * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if something
+ * is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
+ * op, took before in this run. A loop that a signal ends makes it unknown, and so does a node that
+ * takes more than twice as long as it should.
+ *
+ * Called where it happens, one call at a time; it must not call libsoma but for retain and
+ * release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.
@@ -85,7 +107,9 @@ soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_des
                       soma_error** error) SOMA_NOEXCEPT;
 
 /* What values come from and go to, from the next execution on; NULL: nothing, as at first. The run
- * keeps the cache. Beginning an execution then looks through it, and so may read files.
+ * keeps the cache. Beginning an execution then looks through it, and so may read files. If
+ * something cacheable depends on nodes of kind "program", their models' files are read here, each
+ * once.
  * @since 1.0  @own none  @threads one  @blocks no  @null cache error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) SOMA_NOEXCEPT;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "soma/graph.hpp"
+#include "soma/model.hpp"
 
 namespace soma {
 
@@ -29,12 +30,22 @@ class call {
 
   soma_call* get() const { return raw_; }
   const runtime& owner() const { return owner_; }
-  value input() const {
-    const soma_value* read = soma_call_input(raw_);
-    if (!read) throw std::bad_alloc();
-    soma_value_retain(read);
-    return value(const_cast<soma_value*>(read));
+  value input() const { return lent(soma_call_input(raw_)); }
+  // In a vjp: what the node yielded, and the gradient of that.
+  value yielded() const { return lent(soma_call_yielded(raw_)); }
+  value gradient() const { return lent(soma_call_gradient(raw_)); }
+  // Of a node with a stream mode: which chunk this is for, and what the call before has left.
+  struct part {
+    std::uint64_t index = 0, count = 1;
+    bool is_last() const { return index + 1 == count; }
+  };
+  part chunk() const {
+    part out;
+    detail::call(soma_call_chunk, raw_, &out.index, &out.count);
+    return out;
   }
+  value state() const { return lent(soma_call_state(raw_)); }
+  void set_state(const value& kept) { detail::call(soma_call_set_state, raw_, kept.get()); }
   // A value of the call's runtime.
   template <typename T>
   value of(const T& content) const {
@@ -44,6 +55,11 @@ class call {
   bool goes_on() const { return soma_call_goes_on(raw_) != 0; }
 
  private:
+  static value lent(const soma_value* read) {
+    if (!read) throw std::bad_alloc();
+    soma_value_retain(read);
+    return value(const_cast<soma_value*>(read));
+  }
   soma_call* raw_;
   const runtime& owner_;
 };
@@ -206,6 +222,24 @@ class ops {
         {std::string(name), std::make_shared<const function>(std::move(code)), how});
     return *this;
   }
+  // Of an op that is added under this version, or a built-in one (of version 1): makes of the
+  // gradient of what a node yielded that of what it read.
+  ops& add_vjp(std::string_view name, function code, std::uint32_t version = 0) {
+    vjps_.push_back({std::string(name), std::make_shared<const function>(std::move(code)),
+                     {version}});
+    return *this;
+  }
+  // The same that makes the state of nodes, of what they read.
+  ops& add_prepare(std::string_view name, function code, std::uint32_t version = 0) {
+    prepares_.push_back({std::string(name), std::make_shared<const function>(std::move(code)),
+                         {version}});
+    return *this;
+  }
+  // Adds gradients that the library can't add; its call's input is a list of two.
+  ops& set_gradient_sum(function code) {
+    gradient_sum_ = std::make_shared<const function>(std::move(code));
+    return *this;
+  }
   ops& add_step(std::string_view name, step code, std::uint32_t version = 0) {
     steps_.push_back({std::string(name), std::make_shared<const step>(std::move(code)), version});
     return *this;
@@ -213,6 +247,11 @@ class ops {
   ops& add_handler(std::string_view name, std::int32_t in_doubt, handler code) {
     handlers_.push_back(
         {std::string(name), std::make_shared<const handler>(std::move(code)), in_doubt});
+    return *this;
+  }
+  // Gives nodes of kind program whose model is that text a session: soma_ops_add_session.
+  ops& add_session(std::string_view model, const session& on) {
+    sessions_.emplace_back(std::string(model), on);
     return *this;
   }
   // Lets "std.exec" start programs: soma_ops_allow_processes.
@@ -261,6 +300,13 @@ class ops {
                    one.how.thread, one.how.waits ? 1 : 0, *one.code ? &call_function : nullptr,
                    static_cast<void*>(kept), &drop<function>);
     }
+    add_parts(soma_ops_add_prepare, out, owner, thrown, prepares_);
+    add_parts(soma_ops_add_vjp, out, owner, thrown, vjps_);
+    if (gradient_sum_) {
+      auto* kept = new host<function>{gradient_sum_, owner, thrown};
+      detail::call(soma_ops_set_gradient_sum, out, *gradient_sum_ ? &call_function : nullptr,
+                   static_cast<void*>(kept), &drop<function>);
+    }
     for (const step_entry& one : steps_) {
       auto* kept = new host<step>{one.code, owner, thrown};
       detail::call(soma_ops_add_step, out, one.name.data(), one.name.size(), one.version,
@@ -271,8 +317,23 @@ class ops {
       detail::call(soma_ops_add_handler, out, one.name.data(), one.name.size(), one.in_doubt,
                    *one.code ? &perform : nullptr, static_cast<void*>(kept), &drop<handler>);
     }
+    for (const auto& [model, on] : sessions_) {
+      detail::call(soma_ops_add_session, out, model.data(), model.size(), on.get());
+    }
     if (processes_) allow(owner, out);
     return all;
+  }
+
+  template <typename Add>
+  static void add_parts(Add add, soma_ops* out, const runtime& owner,
+                        const std::shared_ptr<detail::thrown>& thrown,
+                        const std::vector<entry>& parts) {
+    for (const entry& one : parts) {
+      auto* kept = new host<function>{one.code, owner, thrown};
+      detail::call(add, out, one.name.data(), one.name.size(), one.how.version,
+                   *one.code ? &call_function : nullptr, static_cast<void*>(kept),
+                   &drop<function>);
+    }
   }
 
   void allow(const runtime& owner, soma_ops* out) const {
@@ -348,9 +409,11 @@ class ops {
     }
   }
 
-  std::vector<entry> entries_;
+  std::vector<entry> entries_, prepares_, vjps_;
+  std::shared_ptr<const function> gradient_sum_;
   std::vector<step_entry> steps_;
   std::vector<handler_entry> handlers_;
+  std::vector<std::pair<std::string, session>> sessions_;  // by model
   struct processes {
     environment variables;
     std::string folder;
@@ -407,6 +470,14 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     const soma_code code =
         soma_run_step(get(), static_cast<std::int64_t>(budget.count()), &out, &failure);
     if (code == SOMA_OK && !out) return std::nullopt;
+    return ended(code, out, failure);
+  }
+  // The gradient of the last execution's input, from that of its value: soma_run_backward. Throws
+  // what the vjp of the failing node threw.
+  value backward(const value& gradient, const cancel& stop = {}) {
+    soma_value* out = nullptr;
+    soma_error* failure = nullptr;
+    const soma_code code = soma_run_backward(get(), gradient.get(), stop.get(), &out, &failure);
     return ended(code, out, failure);
   }
   // Ends what was started, in the middle and for good.

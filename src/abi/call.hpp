@@ -16,24 +16,39 @@
 #include <mutex>
 
 #include "abi/value.hpp"
+#include "run/gradient_call.hpp"
 #include "run/node_call.hpp"
 
 struct alignas(128) soma_call final : soma::wall::Object {
   static constexpr soma::wall::Tag kind = soma::wall::Tag::Call;
   explicit soma_call(const soma_runtime* owner) : Object(kind, owner) {}
 
-  // A handle for the call that begins now.
+  // A handle for the call that begins now: of a node's function, or of its vjp.
   soma_call* begin(soma::NodeCall& at_hand) {
     node = &at_hand;
+    return handle();
+  }
+  soma_call* begin(soma::GradientCall& at_hand) {
+    gradient = &at_hand;
+    return handle();
+  }
+  soma_call* handle() {
     return reinterpret_cast<soma_call*>(reinterpret_cast<std::uintptr_t>(this) | is_call |
                                         spread(number_.load(std::memory_order_relaxed)));
   }
   void end() {
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     node = nullptr;
+    gradient = nullptr;
     input = {};
+    state = {};
+    yielded_value = {};
+    gradient_value = {};
     failure.reset();
   }
+  const soma::Value& read() { return gradient ? gradient->input() : node->input(); }
+  soma::Value& output() { return gradient ? gradient->output() : node->output(); }
+  soma::Status check() { return gradient ? gradient->check() : node->check(); }
   // The last number is no call's: all handles that there have been are over.
   bool is_used_up() const { return number_.load(std::memory_order_relaxed) == numbers - 1; }
 
@@ -47,8 +62,10 @@ struct alignas(128) soma_call final : soma::wall::Object {
     return spread(number) == (bits & (low_bits | high_bits) & ~is_call) ? slot : over();
   }
 
-  soma::NodeCall* node = nullptr;
-  soma::wall::Ref<soma_value> input;       // made when it is asked for
+  soma::NodeCall* node = nullptr;          // one of these two
+  soma::GradientCall* gradient = nullptr;
+  // Made when they are asked for.
+  soma::wall::Ref<soma_value> input, state, yielded_value, gradient_value;
   std::optional<std::string> failure;
   soma_call *next_of_all = nullptr, *next_spare = nullptr;  // the slots' lists
 
@@ -88,5 +105,18 @@ class CallSlots {
   std::mutex mutex_;                       // guards:
   soma_call *all_ = nullptr, *spare_ = nullptr;
 };
+
+// A value of a call's, lent until it is over.
+template <typename Find>
+const soma_value* show(soma_call* handle, Find find) {
+  soma_call* const call = soma_call::of(handle);
+  if (!is_valid(call) || is_forked(*call)) return nullptr;
+  try {
+    const MemoryScope inside(call_memory(*call));
+    return find(*call);
+  } catch (...) {
+    return nullptr;
+  }
+}
 
 }  // namespace soma::wall

@@ -52,4 +52,7 @@ inline Status said_by_host(i32 answer, const std::optional<std::string>& failure
               "the function returned {} instead of SOMA_CONTINUE, and gave no reason", answer);
 }
 
+// What the core calls for each node whose op is a host's: the function of a Host<soma_node_fn>.
+Status call_host(void* user, NodeCall& node);
+
 }  // namespace soma::wall

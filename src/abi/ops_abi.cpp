@@ -3,6 +3,7 @@
 
 #include "abi/blob.hpp"
 #include "abi/call.hpp"
+#include "abi/generate_node.hpp"
 #include "abi/guard.hpp"
 #include "abi/runtime.hpp"
 #include "abi/text_argument.hpp"
@@ -11,6 +12,7 @@
 #include "plan/label.hpp"
 #include "run/builtins.hpp"
 #include "run/exec.hpp"
+#include "run/flow.hpp"
 #include "value/describe.hpp"
 #include "value/value_json.hpp"
 
@@ -33,16 +35,6 @@ soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
   return *static_cast<soma_call*>(kept.data);
 }
 
-// The core calls this for each node whose op is a host's.
-Status call_host(void* user, NodeCall& node) {
-  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
-  struct Ending {
-    soma_call& call;
-    ~Ending() { call.end(); }       // also if the function throws
-  } here{slot_of(node, *op.runtime)};
-  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
-}
-
 Result<std::vector<std::string>> environment_of(const Value& variables) {
   const auto refusal = [](std::string_view got) {
     return fail(Reason::value_kind,
@@ -62,7 +54,9 @@ Result<std::vector<std::string>> environment_of(const Value& variables) {
   return environment;
 }
 
-std::string facts(const NodeCall& call) {
+// Of a node's call, or of its vjp's.
+template <typename Call>
+std::string facts(const Call& call) {
   const PlanNode& node = call.node();
   JsonWriter json;
   json.object().field("id", node.id).field("path", call.path()).key("passes").array();
@@ -75,6 +69,15 @@ std::string facts(const NodeCall& call) {
 }
 
 }  // namespace
+
+Status wall::call_host(void* user, NodeCall& node) {
+  const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
+  struct Ending {
+    soma_call& call;
+    ~Ending() { call.end(); }       // also if the function throws
+  } here{slot_of(node, *op.runtime)};
+  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
+}
 
 soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,
                           soma_error** error) noexcept {
@@ -110,6 +113,16 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
   });
 }
 
+soma_code soma_ops_add_session(soma_ops* ops, const char* model, size_t model_length,
+                               const soma_session* session, soma_error** error) noexcept {
+  return perform(ops, error, [&]() -> Status {
+    SOMA_ASSIGN(const std::string_view name, text_argument("model", model, model_length));
+    SOMA_TRY(check_within(ops->runtime, session));
+    SOMA_TRY(check_open(*ops));
+    return add_generating(ops->ops, name, *session);
+  });
+}
+
 soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment, const char* folder,
                                    size_t folder_length, soma_error** error) noexcept {
   return perform(ops, error, [&]() -> Status {
@@ -124,15 +137,39 @@ soma_code soma_ops_allow_processes(soma_ops* ops, const soma_value* environment,
 }
 
 const soma_value* soma_call_input(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    if (!call.input) call.input = make<soma_value>(call.runtime, call.read());
+    return call.input.get();
+  });
+}
+
+const soma_value* soma_call_state(soma_call* handle) noexcept {
+  return show(handle, [](soma_call& call) -> const soma_value* {
+    call.state = make<soma_value>(call.runtime,
+                                  call.gradient ? call.gradient->state() : call.node->state());
+    return call.state.get();
+  });
+}
+
+soma_code soma_call_set_state(soma_call* handle, const soma_value* value,
+                              soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
-  if (!is_valid(call) || is_forked(*call)) return nullptr;
-  try {
-    const MemoryScope inside(call_memory(*call));
-    if (!call->input) call->input = make<soma_value>(call->runtime, call->node->input());
-    return call->input.get();
-  } catch (...) {
-    return nullptr;
-  }
+  return perform(call, error, [&]() -> Status {
+    SOMA_TRY(check_within(call->runtime, value));
+    if (call->node) return call->node->set_state(value->value);
+    return fail(Reason::run_input, "a vjp leaves no state: it is called without chunks");
+  });
+}
+
+soma_code soma_call_chunk(soma_call* handle, uint64_t* index, uint64_t* count,
+                          soma_error** error) noexcept {
+  soma_call* const call = soma_call::of(handle);
+  return perform(call, error, [&]() -> Status {
+    const Chunk whole, &chunk = call->node ? call->node->chunk() : whole;
+    if (index) *index = chunk.index;
+    if (count) *count = chunk.count;
+    return {};
+  });
 }
 
 soma_code soma_call_set_output(soma_call* handle, const soma_value* value,
@@ -140,7 +177,7 @@ soma_code soma_call_set_output(soma_call* handle, const soma_value* value,
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_TRY(check_within(call->runtime, value));
-    call->node->output() = value->value;
+    call->output() = value->value;
     return {};
   });
 }
@@ -158,7 +195,10 @@ soma_code soma_call_fail(soma_call* handle, const char* message, size_t message_
 soma_code soma_call_facts(soma_call* handle, soma_blob** out, soma_error** error) noexcept {
   soma_call* const call = soma_call::of(handle);
   return produce(call, out, error, [&]() -> Result<Ref<soma_blob>> {
-    return make_blob(call->runtime, facts(*call->node));
+    if (!call->gradient) return make_blob(call->runtime, facts(*call->node));
+    if (call->gradient->has_node()) return make_blob(call->runtime, facts(*call->gradient));
+    return fail(Reason::argument_handle,
+                "the call adds gradients of the run's input, and is of no node");
   });
 }
 
@@ -167,7 +207,7 @@ int32_t soma_call_goes_on(soma_call* handle) noexcept {
   if (!is_valid(call)) return 0;
   try {
     const MemoryScope inside(call_memory(*call));
-    return call->node->check().ok() ? 1 : 0;
+    return call->check().ok() ? 1 : 0;
   } catch (...) {
     return 0;
   }

@@ -1,4 +1,8 @@
 // soma_plan_*, soma_graph_check: in which order a graph's nodes run, or why in none.
+#include "abi/plan.hpp"
+
+#include <set>
+
 #include "abi/blob.hpp"
 #include "abi/compile.hpp"
 #include "abi/guard.hpp"
@@ -16,6 +20,16 @@ using namespace soma::wall;
 
 namespace {
 
+std::vector<std::string_view> models_of(const Plan& plan) {
+  std::vector<std::string_view> models;
+  std::set<std::string_view> known;
+  for (const PlanNode& node : plan.nodes) {
+    if (node.kind != NodeKind::Program) continue;
+    if (known.insert(node.model()).second) models.push_back(node.model());
+  }
+  return models;
+}
+
 std::string facts(const Plan& plan) {
   JsonWriter json;
   json.object()
@@ -24,7 +38,10 @@ std::string facts(const Plan& plan) {
       .field("mode", plan_mode_name(plan.mode))
       .field("nodes", plan.nodes.size())
       .field("items", plan.items.size())
-      .close();
+      .key("models")
+      .array();
+  for (const std::string_view model : models_of(plan)) json.value(model);
+  json.close().close();
   return std::move(json).take();
 }
 

@@ -24,6 +24,7 @@ std::string event_line(const soma_run& run, const Event& event) {
     constexpr std::string_view ended[] = {"no", "by_signal", "by_bound"};
     json.field("pass", event.pass).field("ended", ended[static_cast<size_t>(event.ended)]);
   }
+  if (event.chunks > 0) json.field("chunk", event.chunk).field("chunks", event.chunks);
   if (event.kind == Event::Kind::ArmChosen) json.field("arm", event.arm);
   if (!event.effect.empty()) json.field("effect", event.effect).field("turn", event.turn);
   if (!event.key.empty()) json.field("key", event.key);
@@ -146,6 +147,19 @@ soma_code soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out,
     if (!run->run->step(budget)) return Ref<soma_value>();
     const Ending ending(*run);
     return finish(*run);
+  });
+}
+
+soma_code soma_run_backward(soma_run* run, const soma_value* gradient, soma_cancel* cancel,
+                            soma_value** out, soma_error** error) noexcept {
+  return produce(run, out, error, [&]() -> Result<Ref<soma_value>> {
+    Claim claim;
+    SOMA_TRY(claim.take(run->in_call, Tag::Run));
+    SOMA_ASSIGN(Value value, value_argument(run->runtime, gradient));
+    BlockingCall call;
+    SOMA_TRY(call.begin(run->runtime, cancel, "backward"));
+    SOMA_ASSIGN(Value of_input, run->run->backward(std::move(value), call.cancel()));
+    return make<soma_value>(run->runtime, std::move(of_input));
   });
 }
 

@@ -18,9 +18,13 @@ struct CacheKey {
 // settings, state, device, and of programs the model, the task and the deployment. Nothing, if the
 // settings hold something opaque.
 std::optional<DigestBytes> node_digest(const NodeSpec& node);
+// Of a program, together with the digest of what its code computes by, which no name tells.
+DigestBytes program_digest(const DigestBytes& node, const DigestBytes& identity);
 
 // Of what a node yields for an input of that digest (value_digest).
 CacheKey content_key(const DigestBytes& node, const DigestBytes& input);
+// Of the state that its op prepares for that.
+CacheKey state_key(const DigestBytes& node, const DigestBytes& input);
 
 // How a value comes about, from a run's input on: a node, and the recipes of what it reads. Nothing
 // has to run to know it.

@@ -1,4 +1,4 @@
-// soma run: a graph or a plan with the built-in ops; its value as one line of JSON.
+// soma run: a graph or a plan with the built-in ops and with models; its value as a line of JSON.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 #include "cli/document.hpp"
 #include "cli/processes.hpp"
 #include "cli/progress.hpp"
+#include "cli/sessions.hpp"
 #include "cli/trace.hpp"
 #include "cli/verbs.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 struct RunVerb {
   std::string file, input, trace, cache, threads, launch, remote, journal, id;
+  CompileFlags compile;
   bool json = false;
 };
 
@@ -29,13 +31,14 @@ Value read_input(const Runtime& runtime, const std::string& path) {
   return value;
 }
 
-Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
+Run make_run(const Runtime& runtime, const Plan& plan, const Cancel& cancel, const RunVerb& verb) {
   const Options options = make_options("run");
   if (!verb.launch.empty()) set(options, "launch", verb.launch);
   if (!verb.remote.empty()) set(options, "remote", verb.remote);
   Ops ops;
   check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
   allow_processes(runtime, ops, verb.file);
+  add_sessions(runtime, plan, ops, verb.file, cancel);
   Run run;
   check_in(verb.file, [&](soma_error** error) {
     return soma_run_create(plan, ops, options, run.out(), error);
@@ -119,7 +122,7 @@ void use_cache(const Run& run, const Cache& cache) {
 
 // Being told of each node costs a microsecond or two; of so many, nobody waits for the estimate.
 bool is_worth_watching(const Plan& plan) {
-  constexpr double nodes_max = 100'000;
+  constexpr double nodes_max = 10'000;
   const Json facts = blob_json(
       [&](soma_blob** out, soma_error** error) { return soma_plan_facts(plan, out, error); });
   return facts.number("nodes") <= nodes_max;
@@ -131,11 +134,11 @@ void execute(const RunVerb& verb) {
   }
   const Runtime runtime = make_plain_runtime(verb.threads);
   const Cancel cancel = make_cancel(runtime, !verb.json);
-  const Plan plan = plan_of(read_document(runtime, verb.file), CompileFlags(), Say::Lines);
+  const Plan plan = plan_of(read_document(runtime, verb.file), verb.compile, Say::Lines);
   const Value input = read_input(runtime, verb.input);
   Watcher watcher;                  // outlives the run, which tells it
   if (!verb.trace.empty()) watcher.trace.emplace(verb.trace, plan);
-  const Run run = make_run(runtime, plan, verb);
+  const Run run = make_run(runtime, plan, cancel, verb);
   if (!verb.journal.empty()) remember(runtime, run, verb);
   if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
   watcher.shows_end = !verb.json && is_worth_watching(plan);
@@ -170,6 +173,7 @@ void add_run(CLI::App& app) {
                   "a folder, made if it is missing, that remembers what the run does");
   sub->add_option("--run-id", verb->id,
                   "the run's name there: under the same one it goes on where it broke off");
+  add_compile_flags(*sub, verb->compile, true);
   sub->add_option("--threads", verb->threads,
                   "threads that run nodes at the same time (as many as processors)");
   sub->add_option("--launch", verb->launch,

@@ -45,6 +45,8 @@ void Trace::note(JsonView event) {
   const std::string kind = event.at("event").text(), path = event.at("path").text();
   if (kind == "node_started") {
     begin_bar(event, path);
+  } else if (kind == "chunk_started" || kind == "chunk_finished") {
+    note_chunk(event, path);
   } else if (kind == "cache_hit" || kind == "cache_miss" || kind == "node_skipped") {
     const auto found = open_.find(path);
     if (found == open_.end()) return;
@@ -60,6 +62,21 @@ void Trace::note(JsonView event) {
   }
 }
 
+// A node in a stream has a bar for each chunk, on whatever thread that is; the first is the one
+// that the node began with.
+void Trace::note_chunk(JsonView event, const std::string& path) {
+  const bool begins = event.at("event").text() == "chunk_started";
+  if (begins && open_.find(path) == open_.end()) begin_bar(event, path);
+  const auto found = open_.find(path);
+  if (found == open_.end()) return;
+  Bar& bar = bars_[found->second];
+  bar.chunk = event.at("chunk").print() + "/" + event.at("chunks").print();
+  if (begins) return;
+  bar.end_ns = last_ns_;
+  last_[bar.node] = found->second;
+  open_.erase(found);
+}
+
 void Trace::begin_bar(JsonView event, const std::string& path) {
   const std::string node = event.at("node").text();
   for (const std::string& source : sources_[node]) {
@@ -68,7 +85,7 @@ void Trace::begin_bar(JsonView event, const std::string& path) {
   }
   open_[path] = bars_.size();
   const auto thread = static_cast<unsigned>(event.at("thread").number());
-  bars_.push_back({node, path, thread, last_ns_, -1, "", "", ""});
+  bars_.push_back({node, path, thread, last_ns_, -1, "", "", "", ""});
 }
 
 bool Trace::write() {
@@ -101,6 +118,7 @@ void Trace::write_bar(const Bar& bar) {
     std::fprintf(file_.get(), ",\"cache\":\"%s\",\"key\":\"%s\"", bar.cache.c_str(),
                  bar.key.c_str());
   }
+  if (!bar.chunk.empty()) std::fprintf(file_.get(), ",\"chunk\":\"%s\"", bar.chunk.c_str());
   if (bar.end_ns < 0) std::fprintf(file_.get(), ",\"unfinished\":true");
   std::fprintf(file_.get(), "}}");
 }

@@ -25,6 +25,7 @@ class Trace {
     double begin_ns = 0, end_ns = -1;
     std::string error;              // a reason
     std::string cache, key;         // what became of it: an event's name
+    std::string chunk;              // of a stream: "3/8"
   };
 
   struct Arrow {
@@ -32,6 +33,7 @@ class Trace {
   };
 
   void note(JsonView event);
+  void note_chunk(JsonView event, const std::string& path);
   void begin_bar(JsonView event, const std::string& path);
   void write_bar(const Bar& bar);
   void write_arrow(const Arrow& arrow, size_t number);

@@ -8,7 +8,7 @@ namespace soma {
 // A place in a run where something with an effect happens, the same in every attempt at the run.
 struct Site {
   std::string path;     // of the node, with the passes of the loops around it: "refine[3]/judge"
-  u32 turn = 0;         // of the step, counted from 0
+  u32 turn = 0;         // of the step, counted from 0; of an output in a stream: its chunk
   u32 index = 0;        // of the effect in its turn
   auto operator<=>(const Site&) const = default;
 };

@@ -1,6 +1,7 @@
 // Branches: the first arm that takes the deciding node's value is the one that runs.
 #include "base/text.hpp"
 #include "run/strand.hpp"
+#include "run/tape.hpp"
 #include "value/describe.hpp"
 
 namespace soma {
@@ -52,7 +53,9 @@ Strand::Next Strand::enter_branch(const Stop& stop) {
   const Region& arm = course().region(branch.regions + chosen);
   run_.values.set_present(branch.begin, branch.end, false);
   run_.values.set_present(arm.begin, arm.end, true);
-  run_.values.feed(stop.construct) = handed_over(value);
+  const Value& handed = handed_over(value);
+  run_.values.feed(stop.construct) = handed;
+  if (run_.tape) run_.tape->note(stop.construct, {chosen, &handed != &value});
   settle((branch.end - branch.begin) - (arm.end - arm.begin));
   if (run_.is_watched()) {
     Event event;

@@ -26,10 +26,13 @@ void BranchSet::add(u32 branch) {
   ++size_;
 }
 
-BranchSet::Run BranchSet::take(u32 most) {
+u32 BranchSet::lowest() {
   while (words_[lowest_] == 0) ++lowest_;
-  const u32 first =
-      static_cast<u32>(lowest_ * 64) + static_cast<u32>(std::countr_zero(words_[lowest_]));
+  return static_cast<u32>(lowest_ * 64) + static_cast<u32>(std::countr_zero(words_[lowest_]));
+}
+
+BranchSet::Run BranchSet::take(u32 most) {
+  const u32 first = lowest();
   u32 count = 0;
   while (count < most && first + count < words_.size() * 64) {
     const u32 branch = first + count;

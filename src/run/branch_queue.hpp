@@ -19,6 +19,7 @@ class BranchSet {
     u32 first, count;
   };
   Run take(u32 most);
+  u32 lowest();                   // not of an empty set
   void remove_from(u32 branch);
   u32 size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -10,7 +10,9 @@
 #include "base/text.hpp"
 #include "plan/label.hpp"
 #include "run/exec.hpp"
+#include "run/gradient_call.hpp"
 #include "run/node_call.hpp"
+#include "run/numbers.hpp"
 #include "value/describe.hpp"
 #include "value/template.hpp"
 
@@ -77,24 +79,6 @@ Result<void*> bind_setting(void*, const PlanNode& node) {
 }
 
 // ---- Numbers
-
-bool is_number(const Value& value) {
-  return value.is(ValueKind::Integer) || value.is(ValueKind::Number);
-}
-
-double as_double(const Value& value) {
-  return value.is(ValueKind::Integer) ? static_cast<double>(value.integer()) : value.number();
-}
-
-// Integers stay exact as long as they fit into 64 bits.
-Value sum_of(const Value& a, const Value& b) {
-  i64 whole = 0;
-  if (a.is(ValueKind::Integer) && b.is(ValueKind::Integer) &&
-      !__builtin_add_overflow(a.integer(), b.integer(), &whole)) {
-    return Value::integer(whole);
-  }
-  return Value::number(as_double(a) + as_double(b));
-}
 
 Status add(void* user, NodeCall& call) {
   const Value& input = call.input();
@@ -220,12 +204,39 @@ Status fail_always(void* user, NodeCall&) {
   return fail(Reason::run_node_failed, "{}", printable(*static_cast<const std::string*>(user)));
 }
 
+// ---- Gradients
+
+// What is handed on, or only shifted, has the gradient of what came of it.
+Status same_gradient(void*, GradientCall& call) {
+  call.output() = call.gradient();
+  return {};
+}
+
+// Each number has the gradient of the sum.
+Status sum_gradient(void*, GradientCall& call) {
+  if (!call.input().is(ValueKind::Map)) return same_gradient(nullptr, call);
+  std::vector<Member> members;
+  for (const Member& member : call.input().map()) members.push_back({member.key, call.gradient()});
+  call.output() = Value::map(std::move(members));
+  return {};
+}
+
+Status place_gradient(void* user, GradientCall& call) {
+  call.output() = static_cast<const Path*>(user)->place(call.input(), call.gradient());
+  return {};
+}
+
 NodeOp plain(std::string_view name, Forward forward) {
   NodeOp op;
   op.name = name;
   op.version = 1;
   op.forward = forward;
   op.bind = bind_nothing;
+  return op;
+}
+
+NodeOp with_vjp(NodeOp op, Vjp vjp) {
+  op.vjp = vjp;
   return op;
 }
 
@@ -251,12 +262,13 @@ Status check_builtin_settings(const PlanNode& node) {
 }
 
 Status add_builtins(Ops& ops) {
-  SOMA_TRY(ops.add(plain("std.identity", identity)));
-  SOMA_TRY(ops.add(plain("std.sum", sum)));
+  SOMA_TRY(ops.add(with_vjp(plain("std.identity", identity), same_gradient)));
+  SOMA_TRY(ops.add(with_vjp(plain("std.sum", sum), sum_gradient)));
   SOMA_TRY(ops.add(plain("std.concat", concat)));
   SOMA_TRY(ops.add(with_setting<Value, make_value>("std.const", constant)));
-  SOMA_TRY(ops.add(with_setting<Value, make_value>("std.add", add)));
-  SOMA_TRY(ops.add(with_setting<Path, make_path>("std.get", get)));
+  SOMA_TRY(ops.add(
+      with_vjp(with_setting<Value, make_value>("std.add", add), same_gradient)));
+  SOMA_TRY(ops.add(with_vjp(with_setting<Path, make_path>("std.get", get), place_gradient)));
   SOMA_TRY(ops.add(with_setting<Predicate, make_predicate>("std.test", test)));
   SOMA_TRY(ops.add(with_setting<Template, make_template>("std.format", format)));
   SOMA_TRY(ops.add(with_setting<i64, make_integer>("std.sleep", sleep)));

@@ -160,7 +160,8 @@ std::optional<DigestBytes> Cached::digest_of_input(const Node& node, NodeCall& c
   if (sources.size() == 1 && run_.values.reads_all_of(sources[0]) &&
       run_.values.is_present(sources[0].node)) {
     const Node* read = find(sources[0].node);
-    if (read && read->digest) return read->digest;
+    const bool is_whole = !node.facts.is_in_stream && read && !read->facts.is_in_stream;
+    if (is_whole && read->digest) return read->digest;
   }
   return digest_of(call.input());
 }

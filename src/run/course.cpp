@@ -13,7 +13,8 @@
 //
 // Why it is right. The nodes of a subtree are neighbours, so a body or an arm is a range, and
 // whatever lies in it has its stops in a range as well: who jumps over the one jumps over the
-// other. A wave's branches in their order are one of the orders that a wave allows.
+// other. A wave's branches in their order are one of the orders that a wave allows. Streams are
+// always stops, as their nodes run once for each chunk.
 //
 // Cost. Linear in items, once for each run object; a stack as deep as constructs nest.
 #include "run/course.hpp"
@@ -39,9 +40,14 @@ Course::Course(const Plan& plan) : plan_(plan), first_node_(plan.items.size() + 
   for (size_t at = 0; at < plan.items.size(); ++at) {
     first_node_[at] = nodes;
     nodes += owns_node(plan.items[at].variant);
-    has_waves_ = has_waves_ || is_wave(plan.items[at].variant);
+    const Variant variant = plan.items[at].variant;
+    has_waves_ = has_waves_ || is_wave(variant) || variant == Variant::Stream;
   }
   first_node_.back() = nodes;
+  for (u32 at = 0; at < plan.items.size(); ++at) {
+    const PlanItem& item = plan.items[at];
+    if (item.variant == Variant::Stream) streams_.push_back(items(at, item.end));
+  }
   find_constructs();
   if (has_waves_) find_parents();
   stop_at_waves({});
@@ -81,7 +87,14 @@ void Course::find_parents() {
   }
 }
 
-void Course::stop_at_waves(std::span<const WorthyWave> waves) {
+void Course::stop_at_waves(std::vector<WorthyWave> waves) {
+  // Of two for one item, the one with a gain comes first, and stays.
+  for (const Region& stream : streams_) waves.push_back({stream.item, 1, 0});
+  std::ranges::sort(waves, [](const WorthyWave& a, const WorthyWave& b) {
+    return a.item != b.item ? a.item < b.item : a.gain_ns > b.gain_ns;
+  });
+  const auto same = [](const WorthyWave& a, const WorthyWave& b) { return a.item == b.item; };
+  waves.erase(std::unique(waves.begin(), waves.end(), same), waves.end());
   stops_.clear();
   stops_.reserve(constructs_.size() + waves.size() + 1);
   for (u32 c = 0; c < constructs_.size(); ++c) {
@@ -125,6 +138,11 @@ std::vector<u32> Course::loops_around(u32 node) const {
   }
   std::ranges::reverse(out);
   return out;
+}
+
+bool Course::is_in_stream(u32 node) const {
+  const auto behind = std::ranges::upper_bound(streams_, node, {}, &Region::begin);
+  return behind != streams_.begin() && node < (behind - 1)->end;
 }
 
 bool Course::holds(u32 construct, u32 node) const {

@@ -27,17 +27,18 @@ struct Construct {
   u32 regions = 0;              // its first: a loop's body, a branch's arms, a step's hand-offs
 };
 
-// Where a walk stops to decide: at a construct, or at a wave that is worth more than one thread.
+// Where a walk stops to decide: at a construct, a stream, or a wave that is worth more than one
+// thread.
 struct Stop {
   u32 begin = no_node;          // the node at which it comes
   u32 item = 0;
-  u32 construct = 0;            // Course::whole: a wave
+  u32 construct = 0;            // Course::whole: a wave or a stream
   u32 next = 0;                 // the first stop behind all that lie in it
   u32 nodes_min = 1;            // of a share of the wave
   i64 gain_ns = 0;              // by sharing the wave once
 };
 
-// A wave that is shared as soon as a walk comes to it.
+// A wave that is shared as soon as a walk comes to it, or a stream.
 struct WorthyWave {
   u32 item = 0;
   u32 nodes_min = 1;            // of a share, so that taking it costs little beside it
@@ -53,18 +54,22 @@ class Course {
   std::span<const Construct> constructs() const { return constructs_; }
   const Region& region(u32 number) const { return regions_[number]; }  // neighbours, by construct
   u32 depth() const { return depth_; }   // of constructs within each other
-  bool has_waves() const { return has_waves_; }
+  bool has_waves() const { return has_waves_; }  // or streams: work for more than one thread
+  // Each with the item that it is.
+  std::span<const Region> streams() const { return streams_; }
+  bool is_in_stream(u32 node) const;
 
-  // Stops in order, and one more that no node reaches. Between runs, some waves become stops.
+  // Stops in order, and one more that no node reaches. Between runs, some waves become stops;
+  // streams always are, and may stand among the waves for what is known of them.
   std::span<const Stop> stops() const { return stops_; }
-  void stop_at_waves(std::span<const WorthyWave> waves);
+  void stop_at_waves(std::vector<WorthyWave> waves);
   u32 first_stop(u32 item) const;        // of those at `item` or behind it
 
   // Items [item, item_end), which are whole subtrees.
   Region items(u32 item, u32 item_end) const {
     return {item, item_end, first_node_[item], first_node_[item_end]};
   }
-  // Only if the plan has waves: the item around an item; the item of a node.
+  // Only if the plan has waves or streams: the item around an item; the item of a node.
   u32 parent(u32 item) const { return parent_[item]; }
   u32 item_of(u32 node) const;
 
@@ -81,6 +86,7 @@ class Course {
   const Plan& plan_;
   std::vector<Construct> constructs_;
   std::vector<Region> regions_;
+  std::vector<Region> streams_;
   std::vector<Stop> stops_;
   std::vector<u32> first_node_;          // by item: how many nodes lie before it; one more
   std::vector<u32> parent_;              // by item

@@ -99,7 +99,10 @@ void Crew::invite() {
 // Once more, if a long part that nobody could help with has sent them to sleep again.
 void Crew::invite_to(const Stop& wave) {
   constexpr i64 on_their_way_ns = 300'000;
-  if (is_alone_ || wave.gain_ns == 0) return;
+  if (is_alone_) return;
+  const bool is_stream = run_.plan.items[wave.item].variant == Variant::Stream;
+  if (is_stream && launch_ == LaunchMode::Always) pool_->invite(threads_ - 1);
+  if (wave.gain_ns == 0) return;
   if (!has_decided_) {
     invite();
     return;
@@ -163,8 +166,10 @@ Wave* Crew::open(Wave::Terms terms) {
     spare_.push_back(waves_.back().get());
   }
   Wave* wave = spare_.back();
-  terms.threads = static_cast<u32>(threads_);
-  if (needs_queue(terms.item)) {
+  terms.threads = is_alone_ ? 1 : static_cast<u32>(threads_);
+  if (run_.plan.items[terms.item].variant == Variant::Stream) {
+    wave->begin_stream(terms, run_.streams.flow(terms.item));
+  } else if (needs_queue(terms.item)) {
     const bool is_dataflow = run_.plan.items[terms.item].variant == Variant::Dataflow;
     wave->begin_queue(terms, order_of(terms.item), traits_,
                       launch_ == LaunchMode::Always || !is_dataflow || awaits(terms.item));
@@ -436,7 +441,7 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
         break;
       }
       case Strand::Outcome::Dropped:  // nobody looks at what it left undone
-        wave.finish(share);
+        wave.give_up(share);
         return true;
     }
     stop(wave);

@@ -51,7 +51,7 @@ void Crew::stop_at(std::vector<WorthyWave> waves) {
   for (u32 item = 0; any_has_to && item < run_.plan.items.size(); ++item) {
     if (is_wave(run_.plan.items[item].variant) && has_to(item)) waves.push_back({item, 1});
   }
-  run_.course.stop_at_waves(waves);
+  run_.course.stop_at_waves(std::move(waves));
 }
 
 // Marks the waves around nodes that wait, or that only the caller may run.

@@ -356,6 +356,8 @@ void Forecast::hear(const Event& event) {
     case Event::Kind::NodeSuspended:
     case Event::Kind::EffectFinished:
     case Event::Kind::EffectFailed:
+    case Event::Kind::ChunkStarted:
+    case Event::Kind::ChunkFinished:
     case Event::Kind::ArmChosen:
     case Event::Kind::CacheMiss:
     case Event::Kind::CacheFailed: return;

@@ -5,6 +5,7 @@
 // nothing of the pass before is left but what was carried.
 #include "base/text.hpp"
 #include "run/strand.hpp"
+#include "run/tape.hpp"
 #include "value/describe.hpp"
 
 namespace soma {
@@ -82,6 +83,7 @@ Strand::Next Strand::finish_pass() {
     next_ = frame.stop + 1;
     return Next::Go;
   }
+  if (run_.tape) run_.tape->note(frame.construct, {pass});
   if (rule.carry != no_node) {
     values.slot_to_set(loop.node) = std::move(feed);
   } else if (rule.signal != no_node) {

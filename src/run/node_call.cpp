@@ -1,6 +1,7 @@
 // Puts together what a node asks for.
 #include "run/node_call.hpp"
 
+#include "run/prepared.hpp"
 #include "run/strand.hpp"
 
 namespace soma {
@@ -24,6 +25,39 @@ Value NodeCall::take_input() {
 }
 
 Status NodeCall::check() const { return strand_.check_in_call(); }
+
+const Chunk& NodeCall::chunk() const {
+  static const Chunk only;
+  const Chunk* const chunk = strand_.run_.streams.chunk(index());
+  return chunk ? *chunk : only;
+}
+
+Value NodeCall::declared_state() const {
+  const std::vector<u8>& bytes = node().state();
+  return bytes.empty() ? Value() : Value::bytes(bytes);
+}
+
+Value NodeCall::state() const {
+  const Chunk* const chunk = strand_.run_.streams.chunk(index());
+  if (chunk) return chunk->state;
+  const Value* const state = prepared_state();
+  return state ? *state : declared_state();
+}
+
+const Value* NodeCall::prepared_state() const {
+  const Prepared* const prepared = strand_.run_.prepared;
+  return prepared ? prepared->state(index()) : nullptr;
+}
+
+Status NodeCall::set_state(Value state) {
+  if (Chunk* const chunk = strand_.run_.streams.chunk(index())) {
+    chunk->state = std::move(state);
+    return {};
+  }
+  return fail(Reason::run_input,
+              "the node has no stream mode, so there is no next chunk to keep a state for");
+}
+
 std::string NodeCall::path() const { return strand_.run_.path(index()); }
 u32 NodeCall::thread() const { return strand_.thread_; }
 bool NodeCall::was_told_to_stop() const { return strand_.told_node_ != no_node; }

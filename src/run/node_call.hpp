@@ -8,6 +8,7 @@
 namespace soma {
 
 class Strand;
+struct Chunk;
 
 class NodeCall {
  public:
@@ -35,6 +36,15 @@ class NodeCall {
   Status check() const;
   // It said no to this call: what the code yields then may be half of it.
   bool was_told_to_stop() const;
+  // Which chunk of a stream this call is for: the only one, if the node is in none.
+  const Chunk& chunk() const;
+  // Of a node with a stream mode: what the call for the chunk before has left, and this one leaves
+  // for the next; for the first, and for all other nodes, what the node's op has prepared, or else
+  // what the node declares: bytes, or null.
+  Value state() const;
+  Status set_state(Value state);    // run_input, if the node has no stream mode
+  Value declared_state() const;
+  const Value* prepared_state() const;  // nullptr: none
   // "refine[3]/judge": ids, and of the loops around it the pass.
   std::string path() const;
   u32 thread() const;               // as events tell it

@@ -18,6 +18,8 @@ struct Event {
     EffectStarted,  // of a step: effect, turn
     EffectFinished,
     EffectFailed,   // error
+    ChunkStarted,  // of a stream's node: chunk, chunks
+    ChunkFinished,
     PassFinished,  // of the loop `node`: pass, ended
     ArmChosen,     // `node` decided: arm
     CacheHit,      // `node` did not run, its value came from the cache: key
@@ -35,6 +37,7 @@ struct Event {
   std::string_view effect;          // its name
   u32 turn = 0;                     // counted from 0
   u64 pass = 0;                     // counted from 1
+  u64 chunk = 0, chunks = 0;        // counted from 0; how many, up to the next barrier
   u32 arm = 0;                      // in the order of the plan
   std::string_view key;             // of the cache, 64 hexadecimal digits
   u32 thread = 0;                   // 0: the one that waits for the run

@@ -10,6 +10,7 @@ struct Cacheable {
   u32 node = no_node;
   bool is_kept = false;             // its value is looked up and put; otherwise it may be skipped
   bool is_needed = false;           // whatever is found, somebody reads its value
+  bool is_in_stream = false;        // it runs once for each chunk
   DigestBytes digest = {};          // of the node
   std::optional<DigestBytes> recipe = {};
 };

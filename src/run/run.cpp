@@ -9,7 +9,9 @@
 #include "base/clock.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
+#include "run/backward.hpp"
 #include "run/cached.hpp"
+#include "run/prepared.hpp"
 #include "run/recording.hpp"
 #include "run/strand.hpp"
 
@@ -25,7 +27,9 @@ struct Run::State {
   enum class Phase : u8 { Idle, Started, Walking, Ended };
 
   RunState run;
+  std::unique_ptr<Prepared> prepared;  // none: no op prepares states
   std::unique_ptr<Cached> cached;   // none: nothing to be cached
+  std::unique_ptr<Tape> tape;       // none: no gradient can be traced
   Strand strand;
   Phase phase = Phase::Idle;
   std::optional<Error> error;
@@ -51,24 +55,17 @@ std::string random_id() {
   return text("{:016x}{:016x}", words[0], words[1]);
 }
 
-Status check_supported(const Plan& plan, const RunOptions& options) {
+Status check_remote(const Plan& plan, const RunOptions& options) {
   Problems problems;
-  for (u32 at = 0; at < plan.items.size(); ++at) {
-    const PlanItem& item = plan.items[at];
-    if (item.variant == Variant::Stream) {
-      const std::string_view id = plan.nodes[plan.items[at + 1].node].id;
-      problems.add(fail(Reason::run_unsupported,
-                        "node {}: this version of the library can't run plans with a {}",
-                        quoted(id), variant_name(item.variant))
-                       .with("node", id));
-    } else if (item.variant == Variant::Remote && !options.remote_inline) {
-      const std::string_view id = plan.nodes[item.node].id;
-      problems.add(fail(Reason::run_no_transport,
-                        "node {} is to run on target {}, and the run has no transport: run it "
-                        "here with the option remote=inline",
-                        quoted(id), quoted(plan.nodes[item.node].target().name))
-                       .with("node", id));
-    }
+  if (options.remote_inline) return {};
+  for (const PlanItem& item : plan.items) {
+    if (item.variant != Variant::Remote) continue;
+    const std::string_view id = plan.nodes[item.node].id;
+    problems.add(fail(Reason::run_no_transport,
+                      "node {} is to run on target {}, and the run has no transport: run it "
+                      "here with the option remote=inline",
+                      quoted(id), quoted(plan.nodes[item.node].target().name))
+                     .with("node", id));
   }
   return std::move(problems).status();
 }
@@ -80,12 +77,15 @@ Run::~Run() = default;
 
 Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
                                          const RunOptions& options) {
-  SOMA_TRY(check_supported(plan, options));
+  SOMA_TRY(check_remote(plan, options));
   std::unique_ptr<Run> made(new Run(std::make_unique<State>(plan, options)));
   RunState& run = made->state_->run;
   SOMA_TRY(run.values.check_keys());
   SOMA_ASSIGN(Binding binding, Binding::of(ops, run));
   run.binding.emplace(std::move(binding));
+  run.streams.cover(*run.binding);
+  made->state_->prepared = Prepared::of(run);
+  made->state_->tape = Tape::of(run);
   SOMA_TRY(made->use_cache(options.cache));
   SOMA_TRY(run.crew.prepare());
   return made;
@@ -105,6 +105,9 @@ Status Run::use_cache(Cache* cache) {
     return fail(Reason::busy, "the run has begun already: finish it before it gets another cache");
   }
   state.cached.reset();
+  if (state.prepared) {
+    state.prepared->use_cache(state.run.plan.mode == PlanMode::NoCache ? nullptr : cache);
+  }
   if (cache && state.run.plan.mode == PlanMode::Inference) {
     state.cached = Cached::of(state.run, *cache);
   }
@@ -120,6 +123,7 @@ Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   SOMA_TRY(state.look_up());
   state.run.values.feed(Course::whole) = std::move(input);
   state.run.cancel = cancel ? cancel : &state.run.never;
+  if (state.tape) state.tape->begin(state.known.has_value());
   if (state.cached && !state.known) state.cached->begin(state.run.values.feed(Course::whole));
   state.run.done.store(0, std::memory_order_relaxed);
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
@@ -229,21 +233,51 @@ Result<Value> Run::finish() {
   // Also when there is no memory for the result.
   struct LetGo {
     State& state;
+    bool is_well = false;
     ~LetGo() {
       state.run.values.clear();
+      if (state.prepared) state.prepared->clear();
+      if (state.tape) state.tape->end(is_well);
+      state.run.streams.clear();
       if (state.cached) state.cached->end();
     }
   } let_go{state};
   if (std::exchange(state.lost_memory, false)) throw std::bad_alloc();
   if (error) return *std::move(error);
-  if (state.known) return *std::exchange(state.known, std::nullopt);
+  if (state.known) {
+    let_go.is_well = true;
+    return *std::exchange(state.known, std::nullopt);
+  }
   Value value = state.run.values.result();
   SOMA_TRY(state.record_end(value));
+  let_go.is_well = true;
   return value;
+}
+
+Result<Value> Run::backward(Value gradient, const Cancel* cancel) {
+  State& state = *state_;
+  if (state.phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before gradients are traced");
+  }
+  if (!state.tape) {
+    const bool is_asked = state.run.plan.mode == PlanMode::Differentiable;
+    return fail(Reason::run_no_gradient, "there is no tape to trace a gradient back along: {}",
+                is_asked ? "no node that is declared as differentiable has an op with a vjp"
+                         : text("the plan's mode is {}: compile it as differentiable",
+                                plan_mode_name(state.run.plan.mode)));
+  }
+  SOMA_TRY(state.tape->check());
+  struct Ending {
+    RunState& run;
+    ~Ending() { run.cancel = &run.never; }
+  } ending{state.run};
+  if (cancel) state.run.cancel = cancel;
+  return Backward(state.run, *state.tape).trace(std::move(gradient));
 }
 
 void Run::abandon() {
   State& state = *state_;
+  if (state.tape) state.tape->clear();
   if (state.phase == State::Phase::Idle) return;
   const bool has_ended = state.phase == State::Phase::Ended;
   state.run.crew.abandon();
@@ -257,6 +291,8 @@ void Run::abandon() {
     state.error.reset();
   }
   state.run.values.clear();
+  state.run.streams.clear();
+  if (state.prepared) state.prepared->clear();
 }
 
 }  // namespace soma

@@ -43,8 +43,9 @@ class Run {
 
   // Who is told from the next start on. busy, if the last run has not ended.
   Status observe(Observer observer);
-  // From the next start on; nullptr: none. It outlives the run, or its replacement. Only plans of
-  // mode inference use it. busy, if the last run has not ended.
+  // From the next start on; nullptr: none. It outlives the run, or its replacement. Plans of mode
+  // inference use it for values and prepared states, differentiable ones for states. busy, if the
+  // last run has not ended.
   Status use_cache(Cache* cache);
   // Begins; nothing is called yet, but the cache is looked through. `cancel` and `journal` may be
   // null, and outlive the run's end. busy, if the last run has not ended.
@@ -62,9 +63,15 @@ class Run {
   // if a step waits for an answer and nothing else is left to do. Then all values are let go of,
   // and start may be called again.
   Result<Value> finish();
+  // The gradient of the last execution's input, from that of what it yielded (of several leaves a
+  // map by their ids), if the plan's mode is differentiable: as often as one likes until the next
+  // start, on this thread. `cancel` may be null. What is not declared as differentiable, and steps,
+  // let no gradient through; null is zero. run_no_gradient, if no tape was kept, or for all nodes
+  // that a gradient reaches and that have no vjp; run_gradient; of a vjp what finish says of nodes.
+  Result<Value> backward(Value gradient, const Cancel* cancel);
   // Ends what has been started, at once: what steps wait for is of no interest any more, and values
-  // are let go of. Calls on other threads are told to stop and waited for. Fine if nothing has been
-  // started.
+  // are let go of, also those that the last execution left for backward. Calls on other threads are
+  // told to stop and waited for. Fine if nothing has been started.
   void abandon();
 
  private:

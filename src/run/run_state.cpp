@@ -22,6 +22,8 @@ std::string_view event_name(Event::Kind kind) {
     case Event::Kind::EffectStarted: return "effect_started";
     case Event::Kind::EffectFinished: return "effect_finished";
     case Event::Kind::EffectFailed: return "effect_failed";
+    case Event::Kind::ChunkStarted: return "chunk_started";
+    case Event::Kind::ChunkFinished: return "chunk_finished";
     case Event::Kind::PassFinished: return "pass_finished";
     case Event::Kind::ArmChosen: return "arm_chosen";
     case Event::Kind::CacheHit: return "cache_hit";

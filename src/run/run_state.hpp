@@ -9,28 +9,35 @@
 #include "run/crew.hpp"
 #include "run/forecast.hpp"
 #include "run/observe.hpp"
+#include "run/streams.hpp"
 
 namespace soma {
 
 class Journal;
+class Prepared;
+class Tape;
 
 struct RunState {
   RunState(const Plan& the_plan, Pool* pool, LaunchMode launch, i32 threads)
       : plan(the_plan),
         course(plan),
         values(plan, course),
+        streams(*this, values),
         passes(course.constructs().size()),
         crew(*this, pool, launch, threads) {}
 
   const Plan& plan;
   Course course;
   Values values;
+  Streams streams;
   std::optional<Binding> binding;
   std::vector<u64> passes;          // by construct: in which pass a loop is
   const Cancel never;               // in place of none
   const Cancel* cancel = &never;
   Journal* journal = nullptr;       // of this execution
   std::string id;                   // of this execution, which no other has
+  Tape* tape = nullptr;             // of all executions; null: none is kept
+  Prepared* prepared = nullptr;     // null: no op prepares states
   Crew crew;                        // goes first, as it looks into all of the above
 
   // What every other thread than the one that waits for the run asks of `cancel`.

@@ -1,4 +1,4 @@
-// Waves that are shared, from the side of the strand that opened them.
+// Waves that are shared, and streams, from the side of the strand that opened them.
 //
 // The owner takes shares like everybody else, so it can always finish alone: it waits only for
 // others who have taken a branch, and while branches that it must not take are still to begin. If
@@ -21,6 +21,24 @@ Strand::Next Strand::enter_wave(const Stop& stop) {
     ++next_;                        // walked through, as if it were none
     return Next::Go;
   }
+  return share(stop);
+}
+
+// Alone or not: a stream's nodes are called as often as there are chunks, which its flow knows.
+Strand::Next Strand::enter_stream(const Stop& stop) {
+  Flow& flow = run_.streams.flow(stop.item);
+  const u32 first = flow.stream().begin;
+  call_.rest(first);
+  Value made;
+  const Value& read = run_.values.whole(first, made);
+  Value whole = &read == &made ? std::move(made) : Value(read);
+  flow.begin(std::move(whole), *run_.binding);
+  return share(stop);
+}
+
+// Opens it, for others as well.
+Strand::Next Strand::share(const Stop& stop) {
+  const u32 item = stop.item;
   Wave::Terms terms;
   terms.item = item;
   terms.first = item + 1;
@@ -74,6 +92,7 @@ Strand::Next Strand::leave_wave() {
   const Wave* const dropped_for = frame.dropped_for;
   const Region region = wave->region();
   std::optional<Wave::Failure> failure = wave->take_failure();
+  Flow* const flow = wave->flow();
   run_.crew.close(wave);
   frames_.pop_back();
   node_ = region.end;
@@ -82,6 +101,7 @@ Strand::Next Strand::leave_wave() {
   if (!failure && run_.crew.lost_memory()) {
     failure = Wave::Failure{region.begin, fail(Reason::out_of_memory, "there is no memory left")};
   }
+  if (!failure && flow) run_.values.slot_to_set(region.end - 1) = flow->result();
   if (!failure) return Next::Go;
   failure_ = std::move(failure);
   return stop_walk(nullptr);

@@ -7,6 +7,7 @@
 // can, so that the next execution finds all that can be done done.
 #include "base/text.hpp"
 #include "run/strand.hpp"
+#include "run/tape.hpp"
 
 namespace soma {
 
@@ -61,6 +62,9 @@ Strand::Next Strand::leave_step(const Stop& stop, u32 chosen) {
   step_.reset();
   run_.values.slot_to_set(step.node) = value;
   run_.values.set_present(step.begin + 1, step.end, false);
+  if (run_.tape) {
+    run_.tape->note(stop.construct, {chosen == no_node ? Tape::none : u64{chosen}});
+  }
   settle(1);
   tell(Event::Kind::NodeFinished, step.node);
   if (chosen == no_node) {

@@ -144,15 +144,18 @@ Strand::Next Strand::call_watched_until(u32 end) {
     }
     Status status = check();
     if (!status.ok()) return fail_at(node_, run_.at(node_, std::move(status).error()));
-    tell(Event::Kind::NodeStarted, node_);
+    const Chunk* const chunk = run_.streams.chunk(node_);
+    if (!chunk || chunk->index == 0) tell(Event::Kind::NodeStarted, node_);
     const i64 begun_ns = run_.crew.is_measuring() ? now_ns() : 0;
     status = bound[node_].forward(bound[node_].user, call_);
     if (told_node_ != no_node) return stop_as_told();
     if (!status.ok()) return fail_at(node_, run_.failure(node_, std::move(status).error()));
     if (begun_ns != 0) run_.crew.measured(node_, now_ns() - begun_ns);
     call_.let_go();
-    settle(1);
-    tell(Event::Kind::NodeFinished, node_);
+    if (!chunk || chunk->is_last()) {
+      settle(1);
+      tell(Event::Kind::NodeFinished, node_);
+    }
     if (pause_at_ns_ != 0 && now_ns() >= pause_at_ns_) {
       ++node_;
       attend();
@@ -279,7 +282,10 @@ void Strand::settle(u64 nodes) {
 // ---- Regions
 
 Strand::Next Strand::enter(const Stop& stop) {
-  if (stop.construct == Course::whole) return enter_wave(stop);
+  if (stop.construct == Course::whole) {
+    const bool is_stream = run_.plan.items[stop.item].variant == Variant::Stream;
+    return is_stream ? enter_stream(stop) : enter_wave(stop);
+  }
   const Variant variant = course().constructs()[stop.construct].variant;
   if (variant == Variant::Loop) return enter_loop(stop);
   return variant == Variant::Step ? enter_step(stop) : enter_branch(stop);

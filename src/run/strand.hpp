@@ -103,6 +103,8 @@ class Strand {
 
   // ---- share.cpp
   Next enter_wave(const Stop& stop);
+  Next enter_stream(const Stop& stop);
+  Next share(const Stop& stop);
   Next next_share();
   Next leave_wave();
 

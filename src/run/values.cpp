@@ -57,6 +57,13 @@ Values::Values(const Plan& plan, const Course& course)
       reading = {From::Node, moves, source};
     }
   }
+  for (const Region& stream : course.streams()) {
+    wholes_[stream.begin] = readings_[stream.begin];
+    for (u32 node = stream.begin; node < stream.end; ++node) {
+      readings_[node] = {From::Chunk, true, static_cast<u32>(chunks_.size())};
+      chunks_.emplace_back();
+    }
+  }
 }
 
 // By node, the innermost construct in whose regions it lies.
@@ -126,8 +133,11 @@ void Values::clear() {
   std::fill(feeds_.begin(), feeds_.end(), Value());
 }
 
-const Value& Values::input(u32 node, Value& made) {
-  const Reading reading = readings_[node];
+const Value& Values::input(u32 node, Value& made) { return input(node, readings_[node], made); }
+
+const Value& Values::whole(u32 node, Value& made) { return input(node, wholes_.at(node), made); }
+
+const Value& Values::input(u32 node, const Reading& reading, Value& made) {
   switch (reading.from) {
     case From::Feed: return feeds_[reading.at];
     case From::Node:
@@ -136,6 +146,7 @@ const Value& Values::input(u32 node, Value& made) {
       made = std::move(slots_[reading.at]);
       return made;
     case From::Several: made = collect(node); break;
+    case From::Chunk: made = std::move(chunks_[reading.at]); break;
   }
   return made;
 }

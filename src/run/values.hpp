@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 
 #include "run/course.hpp"
 
@@ -28,6 +29,10 @@ class Values {
   // What a node reads: where it lies, or `made`, if it had to be put together or nobody else will
   // ever read it. Once for each time that the node runs.
   const Value& input(u32 node, Value& made);
+  // Of a stream that begins with the node: what its chunks are cut from, in the same way.
+  const Value& whole(u32 node, Value& made);
+  // What nodes in streams read instead.
+  Value& chunk(u32 node) { return chunks_[readings_[node].at]; }
   // graph_ambiguous_port, for each node that reads several values of which two have one key.
   Status check_keys() const;
   // run_input, if an edge into the node names an output that its source did not yield.
@@ -41,17 +46,18 @@ class Values {
   Value result() const;
 
  private:
-  enum class From : u8 { Feed, Node, Several };
+  enum class From : u8 { Feed, Node, Several, Chunk };
   struct Reading {
     From from = From::Feed;
     bool moves = false;         // Node: no other node reads that value, nor this one again
-    u32 at = 0;                 // of feeds_ or slots_
+    u32 at = 0;                 // of feeds_, slots_ or chunks_
   };
 
   std::vector<u32> around_each(const Course& course) const;
   std::vector<u8> count_readers(const Course& course) const;
   // nullptr: absent, or no such member.
   const Value* read(const Source& source) const;
+  const Value& input(u32 node, const Reading& reading, Value& made);
   Value collect(u32 node) const;
 
   const Plan& plan_;
@@ -62,6 +68,8 @@ class Values {
   std::vector<u8> present_;
   std::vector<Value> feeds_;
   std::vector<Reading> readings_;
+  std::vector<Value> chunks_;
+  std::map<u32, Reading> wholes_;          // by the first node of a stream
 };
 
 // Most find the note made already, and do not take its cache line away from others.

@@ -43,7 +43,16 @@ void Wave::begin_queue(const Terms& terms, const BranchOrder& order, std::span<c
   cursor_.store(terms.item_end, std::memory_order_release);
 }
 
+void Wave::begin_stream(const Terms& terms, Flow& flow) {
+  const std::lock_guard lock(mutex_);
+  set(terms);
+  has_queue_ = false;
+  flow_ = &flow;
+  cursor_.store(terms.item_end, std::memory_order_release);
+}
+
 void Wave::set(const Terms& terms) {
+  flow_ = nullptr;
   owner_ = terms.owner;
   item_ = terms.item;
   region_ = course_.items(terms.first, terms.item_end);
@@ -74,8 +83,14 @@ Share Wave::begun() const {
 }
 
 std::optional<Share> Wave::claim(Hand hand) {
-  if (!has_queue_) return claim_loose();
+  if (!has_queue_ && !flow_) return claim_loose();
   const std::lock_guard lock(mutex_);
+  if (flow_) {
+    const u32 stage = flow_->claim(hand);
+    if (stage == Flow::none) return std::nullopt;
+    const u32 item = region_.item + stage;
+    return Share{course_.items(item, item + 1), {stage, 1}};
+  }
   const BranchSet::Run run = queue_.claim(hand);
   if (run.count == 0) return std::nullopt;
   const std::vector<u32>& items = queue_.order().items;
@@ -97,27 +112,44 @@ std::optional<Share> Wave::claim_loose() {
 }
 
 bool Wave::finish(const Share& share) {
-  if (!has_queue_) return false;
+  if (!has_queue_ && !flow_) return false;
   bool follows = false;
   {
     const std::lock_guard lock(mutex_);
-    follows = queue_.finish(share.run);
+    if (flow_) {
+      flow_->finish(share.run.first);
+      const bool is_known = is_offered.load(std::memory_order_relaxed) && !flow_->has_pinned();
+      follows = threads_ > 1 && !is_known && flow_->can_share();
+    } else {
+      follows = queue_.finish(share.run);
+    }
   }
   tell();
   return follows;
 }
 
+void Wave::give_up(const Share& share) {
+  if (flow_) {
+    drop();
+  } else {
+    finish(share);
+  }
+}
+
 void Wave::fail(const Share& share, Failure failure) {
   {
     const std::lock_guard lock(mutex_);
-    if (failure.is_suspension) {
+    std::optional<Failure>& first = failure.is_suspension ? suspension_ : failure_;
+    bool is_first = !first || failure.node < first->node;
+    if (flow_) {
+      is_first = flow_->end_badly(share.run.first);
+    } else if (failure.is_suspension) {
       // Around steps, each share is one branch of a queue.
       queue_.block(share.run.first);
     } else {
       fail_here(share, failure.node);
     }
-    std::optional<Failure>& first = failure.is_suspension ? suspension_ : failure_;
-    if (!first || failure.node < first->node) first = std::move(failure);
+    if (is_first) first = std::move(failure);
   }
   tell();
 }
@@ -138,6 +170,7 @@ void Wave::drop() {
   {
     const std::lock_guard lock(mutex_);
     if (has_queue_) queue_.drop_from(0);
+    if (flow_) flow_->drop();
     cursor_.store(region_.item_end, std::memory_order_release);
     drop_from(region_.begin);
   }
@@ -150,15 +183,15 @@ void Wave::drop_from(u32 node) {
 }
 
 bool Wave::can_share() {
-  if (!has_queue_) return cursor_.load(std::memory_order_relaxed) < region_.item_end;
+  if (!has_queue_ && !flow_) return cursor_.load(std::memory_order_relaxed) < region_.item_end;
   const std::lock_guard lock(mutex_);
-  return queue_.can_share();
+  return flow_ ? flow_->can_share() : queue_.can_share();
 }
 
 bool Wave::is_over() {
-  if (!has_queue_) return cursor_.load(std::memory_order_relaxed) >= region_.item_end;
+  if (!has_queue_ && !flow_) return cursor_.load(std::memory_order_relaxed) >= region_.item_end;
   const std::lock_guard lock(mutex_);
-  return queue_.is_over();
+  return flow_ ? flow_->is_over() : queue_.is_over();
 }
 
 std::optional<Wave::Failure> Wave::take_failure() {

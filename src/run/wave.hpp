@@ -1,10 +1,11 @@
-// A wave that several threads share: who has which branches, and which of them failed first.
+// A wave or a stream that several threads share: who has which branches, and which of them failed
+// first.
 #pragma once
 
 #include <map>
 #include <mutex>
 
-#include "run/branch_queue.hpp"
+#include "run/flow.hpp"
 
 namespace soma {
 
@@ -13,7 +14,7 @@ class Strand;
 // A part of a wave that one thread runs: some of its branches, one after the other.
 struct Share {
   Region region;
-  BranchSet::Run run = {0, 0};     // of a queue: which branches these are
+  BranchSet::Run run = {0, 0};     // of a queue: which branches these are; of a stream: which node
 };
 
 class Wave {
@@ -34,12 +35,17 @@ class Wave {
   void begin(const Terms& terms);
   void begin_queue(const Terms& terms, const BranchOrder& order, std::span<const u8> traits,
                    bool one_by_one);
+  // Or it is a stream: a share is one of its nodes for one chunk.
+  void begin_stream(const Terms& terms, Flow& flow);
 
   // What its owner is in, if it is begun.
   Share begun() const;
   std::optional<Share> claim(Hand hand);
-  // What was claimed has ended well. Returns whether there is more to share than before.
+  // What was claimed has ended well. Returns whether there is more to share than before, and it has
+  // to be offered.
   bool finish(const Share& share);
+  // It was broken off, because of an earlier branch of another wave.
+  void give_up(const Share& share);
   // The branch with this node, in this share, failed: those behind it need not run, and stop if
   // they do. Or it waits for an answer: then only those that come after it in a Dataflow don't run.
   struct Failure {
@@ -63,6 +69,7 @@ class Wave {
   bool in_loop() const { return in_loop_; }
   u32 item() const { return item_; }
   Strand* owner() const { return owner_; }
+  Flow* flow() const { return flow_; }
 
   // ---- Promises (branch_queue.hpp)
   u32 missing_hands(bool owner_is_free);
@@ -84,6 +91,8 @@ class Wave {
   u32 open_place = nowhere, pinned_place = nowhere, stopped_place = nowhere;
   Row::node_type row_node;         // while it is not in the row
   Row::iterator row_place;         // while it is
+  // It is in the row, and whoever looks there will see work that is made under this wave's mutex.
+  std::atomic<bool> is_offered{false};
 
  private:
   // Of the branch that an item lies in, which is no branch before `first`.
@@ -109,6 +118,7 @@ class Wave {
   std::mutex mutex_;                               // guards all below
   BranchQueue queue_;
   bool has_queue_ = false;
+  Flow* flow_ = nullptr;           // of a stream
   std::optional<Failure> failure_, suspension_;
 };
 

@@ -8,7 +8,8 @@
 // the run ends sooner by more than sharing costs: what is gained is all of its cost but that of the
 // longest branch, or of an even part. Within such a wave, only a branch that is long beside the
 // others is looked into, since the others keep all threads busy by themselves. Waves known to be
-// small are not opened in the middle either.
+// small are not opened in the middle either. A stream is weighed as a wave of its nodes, as these
+// run at the same time, but for the first chunks and the last.
 //
 // Why that is enough. What is learned decides about speed only: a wave that is not shared because
 // of it is still opened by the sentinel if it takes long.
@@ -98,7 +99,8 @@ std::vector<WorthyWave> Worth::choose(std::span<const u64> passes, u32 threads) 
   u32 shared_behind = 0;             // items before it lie in a wave that is shared
   std::vector<WorthyWave> waves;
   for (u32 item = 0; item < plan_.items.size(); ++item) {
-    if (!is_wave(plan_.items[item].variant)) continue;
+    const Variant variant = plan_.items[item].variant;
+    if (!is_wave(variant) && variant != Variant::Stream) continue;
     const Region nodes = course_.items(item, plan_.items[item].end);
     const double all = cost(item, plan_.items[item].end);
     const double once = times(nodes.begin, passes);

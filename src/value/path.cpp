@@ -39,6 +39,25 @@ Result<const Value*> Path::follow(const Value& it) const {
   return at;
 }
 
+Value Path::place(const Value& it, Value part) const {
+  std::vector<const Value*> way = {&it};
+  for (const Step& step : steps_) {
+    way.push_back(step.from(*way.back()));
+    if (!way.back()) return {};
+  }
+  for (size_t i = steps_.size(); i-- > 0;) {
+    if (!steps_[i].index) {
+      part = Value::map({{steps_[i].name, std::move(part)}});
+      continue;
+    }
+    const std::span<const Value> list = way[i]->list();
+    std::vector<Value> elements(list.size());
+    elements[static_cast<size_t>(way[i + 1] - list.data())] = std::move(part);
+    part = Value::list(std::move(elements));
+  }
+  return part;
+}
+
 std::string Path::canonical() const { return canonical(steps_.size()); }
 
 // The first of them. A name that means something else where a path begins needs `it.` before it.

@@ -29,6 +29,9 @@ class Path {
   const Value* find(const Value& it) const;
   // … or run_predicate, which names the step that led nowhere and what is there instead.
   Result<const Value*> follow(const Value& it) const;
+  // What has `part` at this place and nothing else: of each map on the way one member, of each list
+  // all elements, the others null. Null, if `it` has no such place.
+  Value place(const Value& it, Value part) const;
 
  private:
   friend class PredicateParser;

@@ -23,7 +23,8 @@ INVALID_ARGUMENT, OUT_OF_RANGE = 3, 11
 HUGE = 2**63
 BAD_TEXT = ctypes.create_string_buffer(b"ab\xff\xfe\x00")
 GRAPH = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"function","op":"std.identity"},
-  {"id":"b","kind":"function","op":"%s"}],"edges":[{"from":"a","to":"b"}]}"""
+  {"id":"b","kind":"function","op":"%s","stream_mode":"stateful"}],
+  "edges":[{"from":"a","to":"b"}]}"""
 STEP = """{"soma":"graph","version":1,"nodes":[{"id":"a","kind":"step","op":"probe"}],"edges":[]}"""
 FOLDER = tempfile.TemporaryDirectory()
 GOOD_TEXT = {  # by function and parameter; others get "x"
@@ -189,8 +190,14 @@ class World:
                       ("soma_run_answer", "run"): self.make_run(),
                       ("soma_ops_allow_processes", "environment"):
                           soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
-        for function in ("add", "add_step", "add_handler", "allow_processes"):
+        for function in ("add", "add_prepare", "add_vjp", "set_gradient_sum", "add_step",
+                         "add_handler", "add_session", "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
+        for function in ("add_prepare", "add_vjp"):
+            soma.call("ops_add", self.apart[f"soma_ops_{function}", "ops"], *soma.text("x"), 0,
+                      CONSTANTS["SOMA_THREAD_ANY"], 0, ctypes.cast(on_node, ctypes.c_void_p), None,
+                      None)
+        self.apart["soma_run_backward", "run"] = self.make_executed(runtime)
         handles["soma_journal"] = soma.call("journal_create", runtime)
         for function in ("node", "function", "subgraph", "edge"):
             self.apart[f"soma_graph_add_{function}", "graph"] = changed
@@ -202,6 +209,16 @@ class World:
     def make_run(self):
         return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
                               None)
+
+    def make_executed(self, runtime):
+        """A run that has a tape."""
+        soma = self.soma
+        graph = soma.call("graph_parse", runtime, *soma.text(GRAPH.replace(
+            '"kind"', '"differentiable":true,"kind"') % "std.sum"))
+        plan = soma.call("plan_compile", graph, soma.options("compile", mode="differentiable"))
+        run = soma.call("run_create", plan, self.handles["soma_ops"], None)
+        soma.library.soma_value_release(soma.call("run_execute", run, self.values[0], None))
+        return run
 
     def make_effect(self, runtime):
         """An effect that somebody waits for: of a run that is never finished."""

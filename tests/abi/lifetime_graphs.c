@@ -500,6 +500,10 @@ static void test_cancelling(void) {
 
 static void is_over(soma_call* call) {
   soma_blob* facts = NULL;
+  uint64_t chunk = 0;
+  CHECK(soma_call_state(call) == NULL);
+  BAD(soma_call_chunk(call, &chunk, NULL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
+  BAD(soma_call_set_state(call, NULL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
   CHECK(soma_call_input(call) == NULL && soma_call_goes_on(call) == 0);
   BAD(soma_call_fail(call, "late", SOMA_NUL, &error), SOMA_INVALID_ARGUMENT, "argument.handle");
   BAD(soma_call_facts(call, &facts, &error), SOMA_INVALID_ARGUMENT, "argument.handle");

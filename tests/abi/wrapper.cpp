@@ -215,6 +215,24 @@ void test_processes(const soma::runtime& runtime) {
   CHECK(reason_of([&] { soma::run refused(plan, ops); }) == "value.kind");
 }
 
+void test_programs(const soma::runtime& runtime, const soma::model& model) {
+  const soma::plan plan(graph::node(
+      runtime, R"({"id":"talk","kind":"program","model":"m","task":"generate",)"
+               R"("config":{"max_tokens":6,"ignore_end":true}})"));
+  soma::ops ops;
+  CHECK(reason_of([&] { soma::run unbound(plan, ops); }) == "run.unbound_op");
+  ops.add_session("m", soma::session(model));
+  soma::run run(plan, ops), other(plan, ops);
+  ops = soma::ops();  // the runs keep what they have
+  const std::string said(run.execute(value::of(runtime, "hello")).text());
+  soma::sequence sequence{soma::session(model)};
+  soma::options settings("generate");
+  settings.set("tokens", 6).set("ignore_end", true);
+  const std::string alone = sequence.generate(model.chat_tokens({{"user", "hello"}}), settings);
+  CHECK(!said.empty() && value::parse(runtime, alone).at("text").text() == said);
+  CHECK(other.execute(value::of(runtime, "hello")).text() == said);
+}
+
 void test_loop(const soma::runtime& runtime) {
   const graph body = node(runtime, "more", "std.add", "{\"value\":1}") >>
                      graph::function(runtime, "judge");
@@ -230,6 +248,61 @@ void test_loop(const soma::runtime& runtime) {
   ops.add("judge", [](call& at_hand) { return at_hand.of(at_hand.input().integer() >= 3); });
   soma::run run(soma::plan(whole), ops);
   CHECK(run.execute(value::of(runtime, 0)).integer() == 103);
+}
+
+void test_gradients(const soma::runtime& runtime) {
+  const auto differentiable = [&](const char* id, const char* op) {
+    return graph::node(runtime, std::string(R"({"differentiable":true,"kind":"function","id":")") +
+                                    id + R"(","op":")" + op + "\"}");
+  };
+  const graph whole = differentiable("square", "square") >>
+                      (differentiable("left", "std.identity") |
+                       differentiable("right", "square")) >>
+                      differentiable("join", "std.sum");
+  const soma::plan plan(whole, soma::options("compile").set("mode", "differentiable"));
+  bool throws = false;
+  soma::ops ops;
+  ops.add("square", [](call& at) { return at.of(at.input().integer() * at.input().integer()); });
+  ops.add_vjp("square", [&](call& at) {
+    if (throws) throw mine(7);
+    CHECK(at.yielded().integer() == at.input().integer() * at.input().integer());
+    return at.of(2 * at.input().integer() * at.gradient().integer());
+  });
+  soma::run run(plan, ops);
+  CHECK(run.execute(value::of(runtime, 3)).integer() == 90);              // x² + x⁴
+  CHECK(run.backward(value::of(runtime, 1)).integer() == 6 + 4 * 27);
+  throws = true;
+  try {
+    (void)run.backward(value::of(runtime, 1));
+    CHECK(false);
+  } catch (const mine& problem) {
+    CHECK(problem.number == 7);
+  }
+  soma::ops prepared;
+  prepared.add("square", [](call& at) { return at.of(at.state().at(0).text() + "!"); });
+  prepared.add_prepare("square", [](call& at) {
+    return value::list(at.owner(), {at.of("state of " + at.input().json())});
+  });
+  CHECK(soma::run(soma::plan(differentiable("n", "square")), prepared)
+            .execute(value::of(runtime, 7))
+            .text() == "state of 7!");
+  // What only the host can add: texts, at the node that yielded what both read.
+  soma::ops joining;
+  joining.add("square", [](call& at) { return at.input(); });
+  joining.add_vjp("square", [](call& at) { return at.of("g" + at.gradient().text()); });
+  const graph fan = differentiable("a", "square") >>
+                    (differentiable("b", "square") | differentiable("c", "square"));
+  const soma::plan fanned(fan, soma::options("compile").set("mode", "differentiable"));
+  const value both = value::parse(runtime, R"({"b":"1","c":"2"})");
+  soma::run alone(fanned, joining);
+  (void)alone.execute(value::of(runtime, 3));
+  CHECK(reason_of([&] { (void)alone.backward(both); }) == "run.gradient");
+  joining.set_gradient_sum([](call& at) {
+    return at.of(at.input().at(0).text() + "+" + at.input().at(1).text());
+  });
+  soma::run joined(fanned, joining);
+  (void)joined.execute(value::of(runtime, 3));
+  CHECK(joined.backward(both).text() == "gg1+g2");
 }
 
 void test_branch(const soma::runtime& runtime) {
@@ -454,6 +527,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_processes(runtime);
   test_loop(runtime);
   test_branch(runtime);
+  test_gradients(runtime);
   test_handoff_and_subgraph(runtime);
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);
@@ -532,6 +606,7 @@ int main(int count, char** arguments) {
   std::optional<soma::session> session;
   session.emplace(model, soma::options("session").set("context", 64));
   test_generate(*session);
+  test_programs(runtime, model);
   test_cancel(runtime, *session);
   test_steps(session);
   std::printf("%d passed, %d failed\n", passed, failed);

@@ -665,6 +665,7 @@ class Page(Shared):
         blocks = re.findall(r"^```(json)?\n(.*?)^```$", self.text, re.M | re.S)
         self.assertGreater(len(blocks), 20)
         tools = f'soma() {{ "{Path(TOOL).resolve()}" "$@"; }}\n'
+        (self.folder / "model.gguf").symlink_to(Path(MODEL).resolve())
         for (is_document, document), (is_other, shown) in zip(blocks[::2], blocks[1::2]):
             self.assertTrue(is_document and not is_other, shown)
             (self.folder / "graph.json").write_text(document, "utf-8")

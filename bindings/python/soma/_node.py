@@ -7,7 +7,8 @@ import itertools
 import weakref
 from typing import Any, Callable, Iterator, NamedTuple, Union
 
-from ._run import Op
+from ._errors import AlreadyExists
+from ._run import Op, Part
 
 
 class Edge(NamedTuple):
@@ -100,6 +101,46 @@ class Function:
         self._settings = settings
         functools.update_wrapper(self, op.function)
 
+    def vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates the vector-Jacobian product: what makes of the gradient of what this function
+        returned that of its argument.
+
+            @soma.node
+            def square(x):
+                return x * x
+
+            @square.vjp
+            def _(x, y, gradient):     # the argument, what was returned, the gradient of that
+                return 2 * x * gradient
+
+        Of a dict of several values it returns one by the same keys; None, or a missing key, is
+        zero. A parameter named `call` gets the call. Nodes made after it are differentiable, unless
+        they say otherwise."""
+        self._add("vjp", function)
+        self._settings.setdefault("differentiable", True)
+        return function
+
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates what makes the state of the nodes, of the argument that they are called with:
+
+            @soma.node(cacheable=True, op="search", version=1)
+            def search(words, call):
+                return call.state["index"].find(words)
+
+            @search.prepare
+            def _(words):
+                return {"index": …}
+
+        It is called before each call; a run with a cache keeps the states of nodes that are
+        cacheable, also in the mode "differentiable", in which functions run again each time."""
+        self._add("prepare", function)
+        return function
+
+    def _add(self, kind: str, function: Callable[..., Any]) -> None:
+        if kind in self.op.parts:
+            raise AlreadyExists(f"{self.op.name} has a {kind} already", "ops.duplicate")
+        self.op.parts[kind] = Part(kind, self.op.name, self.op.version, function)
+
     def _no_piece(self, _other: Any) -> Any:
         piece_of(self)
 
@@ -142,6 +183,7 @@ def _op_name(function: Callable[..., Any]) -> str:
 
 def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
          version: int | None = None, thread: str = "any", waits: bool = False,
+         vjp: Callable[..., Any] | None = None, prepare: Callable[..., Any] | None = None,
          **settings: Any) -> Any:
     """Makes a function the code of nodes. What the node reads is its argument, if it takes one; a
     parameter named `call` gets the call (soma.Call). What it returns is the node's value.
@@ -149,8 +191,9 @@ def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
     `op` is the name by which plans know it, by default that of the function with its module's, and
     with a number if it is one of several lambdas or closures; `version` is one of that name.
     `thread="caller"` keeps it on the thread that waits for the run, `waits` says that it may wait
-    for another branch. Other settings are those of nodes in graph documents: cacheable,
-    deterministic, differentiable, config, target, inputs, outputs, …
+    for another branch, `vjp` and `prepare` are what Function.vjp and Function.prepare decorate.
+    Other settings are those of nodes in graph documents: cacheable, deterministic, differentiable,
+    config, target, inputs, outputs, …
     What is cacheable is found again by `op` and `version`, so it needs a name that is its own.
     """
     def decorate(function: Callable[..., Any]) -> Function:
@@ -160,7 +203,12 @@ def node(function: Callable[..., Any] | None = None, *, op: str | None = None,
                              "cacheable one needs op='a.name.of.its.own'")
         made = Op(name, function, version or 0, thread, waits)
         told = {"op_version": version} if version else {}
-        return Function(made, {**told, **({"waits": True} if waits else {}), **settings})
+        result = Function(made, {**told, **({"waits": True} if waits else {}), **settings})
+        if vjp is not None:
+            result.vjp(vjp)
+        if prepare is not None:
+            result.prepare(prepare)
+        return result
 
     return decorate if function is None else decorate(function)
 

@@ -15,11 +15,18 @@ from . import _api
 from ._cache import Cache
 from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
-from ._model import Runtime
+from ._model import Model, Runtime, Session
 from ._value import Value, drop, from_value, keep, kept, to_value
 from ._watch import Watch, take_room
 
 THREADS = {"any": _api.SOMA_THREAD_ANY, "caller": _api.SOMA_THREAD_CALLER}
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # of built-in functions Python may not know it
+        return ["input"]
 
 
 def _refuse_async(name: str, function: Any) -> None:
@@ -39,6 +46,7 @@ class Op:
     version: int = 0           # 0: any
     thread: str = "any"
     waits: bool = False
+    parts: "dict[str, Part]" = field(default_factory=dict, compare=False)  # by kind
     takes_input: bool = field(init=False)
     takes_call: bool = field(init=False)
 
@@ -50,10 +58,7 @@ class Op:
         if not callable(self.function):
             raise TypeError(f"the code of nodes is a function, not {self.function!r}")
         _refuse_async(self.name, self.function)
-        try:
-            names = list(inspect.signature(self.function).parameters)
-        except (TypeError, ValueError):  # of built-in functions Python may not know it
-            names = ["input"]
+        names = _parameters(self.function)
         object.__setattr__(self, "takes_call", "call" in names)
         object.__setattr__(self, "takes_input", any(name != "call" for name in names))
 
@@ -66,18 +71,64 @@ class Op:
         return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
 
 
-def _input(raw: int) -> int:
-    value = lib.soma_call_input(raw)
+# Of the functions that an op may have beside that of its nodes: who is told of them, and what they
+# are given.
+PARTS = {"prepare": (lib.soma_ops_add_prepare, (lib.soma_call_input,)),
+         "vjp": (lib.soma_ops_add_vjp, (lib.soma_call_input, lib.soma_call_yielded,
+                                        lib.soma_call_gradient))}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function that an op has beside that of its nodes."""
+
+    kind: str
+    name: str                  # the op's
+    version: int
+    function: Callable[..., Any]
+    takes_call: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"a {self.kind} is a function, not {self.function!r}")
+        _refuse_async(self.name, self.function)
+        object.__setattr__(self, "takes_call", "call" in _parameters(self.function))
+
+    def register(self, ops: ctypes.c_void_p, user: Any) -> None:
+        call(PARTS[self.kind][0], ops, *utf8(self.name), self.version, _node_fn, user, drop)
+
+    def __call__(self, raw: int, at_hand: "Call") -> Any:
+        given = [from_value(_lent(read(raw))) for read in PARTS[self.kind][1]]
+        return self.function(*given, **({"call": at_hand} if self.takes_call else {}))
+
+
+class _GradientSum:
+    """Adds what libsoma can't: as Python does."""
+
+    def register(self, ops: ctypes.c_void_p, user: Any) -> None:
+        call(lib.soma_ops_set_gradient_sum, ops, _node_fn, user, drop)
+
+    def __call__(self, raw: int, _at_hand: "Call") -> Any:
+        one, other = from_value(_input(raw))
+        return one + other
+
+
+def _lent(value: int) -> int:
     if not value:
         raise MemoryError("there is no memory for what the node reads")
     return value
 
 
+def _input(raw: int) -> int:
+    return _lent(lib.soma_call_input(raw))
+
+
 class Call:
     """What a node's function may ask while it runs: its parameter named `call`."""
 
-    def __init__(self, raw: int) -> None:
+    def __init__(self, raw: int, runtime: Runtime) -> None:
         self._raw: int | None = raw
+        self._runtime = runtime
         self._facts: dict[str, Any] | None = None
 
     def _alive(self) -> int:
@@ -105,6 +156,36 @@ class Call:
     def config(self) -> Any:
         return self.facts["config"]
 
+    @property
+    def chunk(self) -> int:
+        """Of a node with a stream_mode: which chunk of the stream this call is for, from 0 on."""
+        return self._part()[0]
+
+    @property
+    def is_last_chunk(self) -> bool:
+        """Whether no other comes behind it, up to the next barrier."""
+        index, count = self._part()
+        return index + 1 == count
+
+    def _part(self) -> tuple[int, int]:
+        index, count = ctypes.c_uint64(), ctypes.c_uint64()
+        call(lib.soma_call_chunk, self._alive(), ctypes.byref(index), ctypes.byref(count))
+        return index.value, count.value
+
+    @property
+    def state(self) -> Any:
+        """Of a node with a stream_mode: what the call for the chunk before has left here, to be
+        set for the next one. For the first, what the node declares: bytes, or None."""
+        value = lib.soma_call_state(self._alive())
+        if not value:
+            raise MemoryError("there is no memory for the node's state")
+        return from_value(value)
+
+    @state.setter
+    def state(self, kept: Any) -> None:
+        value = to_value(self._runtime, kept)
+        call(lib.soma_call_set_state, self._alive(), value._raw)
+
     def goes_on(self) -> bool:
         """Whether to go on: not if the run is cancelled or late, or an earlier branch failed."""
         return lib.soma_call_goes_on(self._alive()) == 1
@@ -128,8 +209,8 @@ class _Attempt(Watch):
         self.observed: BaseException | None = None   # the first
         self._steps: Any = None
 
-    def node(self, op: Op, raw: int) -> int:
-        at_hand = Call(raw)
+    def node(self, op: Any, raw: int) -> int:
+        at_hand = Call(raw, self._runtime)
         try:
             output = self.interruptible(lambda: op(raw, at_hand))
             if output is not None:
@@ -149,7 +230,7 @@ class _Attempt(Watch):
         lib.soma_call_fail(at_hand._raw, message, len(message), None)
         try:
             self._thrown[at_hand.path] = problem
-        except SomaError:  # no memory to say where it was
+        except SomaError:  # no memory to say where it was, or at no node
             self.stop(problem)
 
     def step(self, op: Any, raw: int) -> int:
@@ -265,14 +346,24 @@ def _is_text(name: str) -> bool:
         return False
 
 
+def _session_of(given: Any) -> Session:
+    if isinstance(given, Model):
+        return given.session
+    if not isinstance(given, Session):
+        raise TypeError(f"what runs a program is a soma.Session or a soma.Model, not {given!r}")
+    return given
+
+
 class _Ops(Handle):
     _release = "soma_ops_release"
 
-    def __init__(self, runtime: Runtime, run: "Run") -> None:
+    def __init__(self, runtime: Runtime, run: "Run", sessions: Mapping[str, Any]) -> None:
         super().__init__(make(lib.soma_ops_create, runtime._raw))
         for each in (run._ops, run._handlers):
             for index, op in enumerate(each):
                 op.register(self._raw, keep((index, weakref.ref(run))))
+        for name, session in sessions.items():
+            call(lib.soma_ops_add_session, self._raw, *utf8(name), _session_of(session)._raw)
         if run._processes is not None:
             run._processes._allow(runtime, self._raw)
 
@@ -388,7 +479,9 @@ class Run(Handle):
     of the plan's runtime. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
     functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`,
     an execution goes on where the last one under that id broke off. `processes` (soma.Processes)
-    lets the plan start programs.
+    lets the plan start programs. `sessions` has a soma.Session, or a soma.Model with its own, for
+    each name of a model that nodes of kind "program" have (plan.facts["models"]); they must be of
+    the plan's runtime.
     """
 
     _release = "soma_run_release"
@@ -397,17 +490,20 @@ class Run(Handle):
                  remote: str | None = None, threads: int | None = None,
                  launch: str | None = None, cache: Cache | None = None,
                  handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
-                 run_id: str | None = None, processes: Processes | None = None) -> None:
+                 run_id: str | None = None, processes: Processes | None = None,
+                 sessions: Mapping[str, Session | Model] | None = None) -> None:
         take_room()
         self.plan = plan
         self._processes = processes
-        self._ops = (*plan._ops, *(_op_of(each) for each in ops))
+        ops = (*plan._ops, *(_op_of(each) for each in ops))
+        parts = [part for op in ops for part in op.parts.values()]
+        self._ops = (*ops, *parts, _GradientSum())
         self._handlers = tuple(_handler_of(each) for each in handlers)
         self._observer = observer
         self._attempt: _Attempt | None = None
         self._executing = threading.Lock()
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        bound = _Ops(plan.runtime, self)
+        bound = _Ops(plan.runtime, self, sessions or {})
         super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
             call(lib.soma_run_set_cache, self._raw, cache._raw)
@@ -441,6 +537,20 @@ class Run(Handle):
             self._end()
             raise
         return Execution(self, attempt)
+
+    def backward(self, gradient: Any = 1.0, *, timeout_s: float | None = None) -> Any:
+        """The gradient of the last execution's input, from that of its value (of several leaves a
+        dict by their ids), through the `vjp` of each node's function: None is zero. For plans of
+        mode "differentiable"; as often as one likes. Gradients that meet are added as Python adds,
+        lists by their elements and dicts by their keys. What a vjp raises, this raises."""
+        execution, value = self._begin(gradient, timeout_s)
+        try:
+            done = execution.go_on(lambda cancel: Value(make(
+                lib.soma_run_backward, self._raw, value._raw, cancel)))
+            assert done is not None
+            return done[0]
+        finally:
+            self._end()
 
     def cancel(self) -> None:
         """Stops the execution that is under way, from any thread: it raises Cancelled. Without one,

@@ -20,6 +20,7 @@ class PlanBuilder {
   }
   PlanBuilder& close() {
     items_.close();
+    loops_around_ -= loops_open_.back();
     loops_open_.pop_back();
     return *this;
   }
@@ -45,6 +46,7 @@ class PlanBuilder {
   size_t begin_loop(const std::string& id, const Texts& sources = {}) {
     open_node(Variant::Loop, add_node(id, NodeKind::Loop, sources), plan_.loops.size());
     loops_open_.back() = true;
+    ++loops_around_;
     plan_.loops.emplace_back();
     loop_ends_.emplace_back();
     return plan_.loops.size() - 1;
@@ -110,8 +112,7 @@ class PlanBuilder {
     for (const std::string& source : sources) plan_.sources.push_back(source_of(source));
     node.sources_end = static_cast<u32>(plan_.sources.size());
     index_[id] = index;
-    in_body_.push_back(std::find(loops_open_.begin(), loops_open_.end(), true) !=
-                       loops_open_.end());
+    in_body_.push_back(loops_around_ > 0);
     return index;
   }
 
@@ -151,6 +152,7 @@ class PlanBuilder {
   std::map<std::string, u32> index_;
   std::vector<std::pair<std::string, std::string>> loop_ends_;  // signal and carry
   std::vector<bool> loops_open_;  // by open item: is it a loop?
+  u32 loops_around_ = 0;          // how many are
   std::vector<bool> in_body_;     // by node
   std::optional<Target> target_;  // of the next node
 };

@@ -298,15 +298,14 @@ TEST_CASE("parts that can't be run are told before, all at once") {
   const fixture::TestOps ops;
   PlanBuilder builder;
   builder.open(Variant::Sequence);
-  builder.stream(8).execute("first").close();
-  builder.remote({Target::Kind::Tag, "gpu"}).execute("far", {"first"}).close();
-  builder.stream(8).execute("row", {"far"}).close().close();
+  builder.remote({Target::Kind::Tag, "gpu"}).execute("far").close();
+  builder.execute("near", {"far"});
+  builder.remote({Target::Kind::Worker, "w7"}).execute("further", {"near"}).close().close();
   const Plan plan = builder.take();
   const Error error = std::move(Run::create(plan, ops, {})).error();
-  CHECK(error.id() == "run.unsupported");
-  REQUIRE(error.others().size() == 2);
+  CHECK(error.id() == "run.no_transport");
+  REQUIRE(error.others().size() == 1);
   CHECK(error.others()[0].id() == "run.no_transport");
-  CHECK(error.others()[1].id() == "run.unsupported");
 }
 
 TEST_CASE("remote parts run here if the run says so") {

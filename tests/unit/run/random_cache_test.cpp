@@ -46,7 +46,7 @@ Plan random_plan(u32 seed) {
   for (PlanNode& node : plan.nodes) {
     rename(node, text("{}", random() % (2 * plan.nodes.size())));  // some are twins
     node.waits = false;
-    node.cacheable = random() % 3 != 0;
+    node.cacheable = random() % 3 != 0 && node.stream_mode != StreamMode::Stateful;
     node.deterministic = random() % 12 != 0;
   }
   return plan;

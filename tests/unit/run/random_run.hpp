@@ -8,7 +8,7 @@
 
 namespace soma::fixture {
 
-// Of nodes with op "mix", and now and then "fail".
+// Of nodes with op "mix", and now and then "fail". Nodes in streams wait for nobody.
 class RandomPlan {
  public:
   explicit RandomPlan(u32 seed) : random_(seed) {}
@@ -20,7 +20,7 @@ class RandomPlan {
     const bool some_wait = below(3) == 0;
     for (PlanNode& node : plan.nodes) {
       node.op = below(150) == 0 ? "fail" : "mix";
-      node.waits = some_wait && below(6) == 0;
+      node.waits = some_wait && below(6) == 0 && node.stream_mode == StreamMode::None;
     }
     REQUIRE(plan.verify().ok());
     return plan;
@@ -48,8 +48,9 @@ class RandomPlan {
   }
 
   void part(Ids& visible, u32 depth) {
-    const u32 choice = depth > 5 ? 0 : below(12);
+    const u32 choice = depth > 5 ? 0 : below(13);
     if (choice < 4) return node(visible);
+    if (choice == 12) return stream(visible);
     if (choice < 6) return sequence(visible, depth + 1);
     if (choice < 9) return wave(visible, depth + 1);
     if (choice == 9) return loop(visible, depth + 1);
@@ -94,6 +95,23 @@ class RandomPlan {
     }
     builder_.close();
     for (u32 i = 0; i < nodes; ++i) visible.push_back(text("n{}", base + i));
+  }
+
+  // Of nodes that each read the one before, the first whatever there is.
+  void stream(Ids& visible) {
+    builder_.stream(1 + below(3));
+    Ids from;
+    if (!visible.empty()) from.push_back(visible[below(static_cast<u32>(visible.size()))]);
+    for (u32 i = 1 + below(4); i > 0; --i) {
+      const std::string id = text("n{}", count_++);
+      builder_.execute(id, from);
+      constexpr StreamMode modes[] = {StreamMode::Stateless, StreamMode::Stateful,
+                                      StreamMode::Barrier};
+      builder_.node().stream_mode = modes[below(3)];
+      from = {id};
+    }
+    builder_.close();
+    visible.push_back(from[0]);
   }
 
   void loop(Ids& visible, u32 depth) {

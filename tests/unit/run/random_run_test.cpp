@@ -13,13 +13,27 @@ using fixture::RandomPlan;
 
 TEST_CASE("many threads yield what one yields") {
   // A number that depends on all that was read, in its order.
-  auto mix = [](NodeCall& call) -> Status {
-    const Result<std::string> read = value_json(call.input());
+  const auto mixed = [](std::string_view id, const Value& read) {
     u64 hash = 14695981039346656037u;
-    for (const char letter : call.node().id.str() + *read) {
+    for (const char letter : std::string(id) + value_json(read).value()) {
       hash = (hash ^ static_cast<u8>(letter)) * 1099511628211u;
     }
-    call.output() = Value::integer(static_cast<i64>(hash % 10'000));
+    return Value::integer(static_cast<i64>(hash % 10'000));
+  };
+  // In streams, rows of rows; of anything else some.
+  auto mix = [&mixed](NodeCall& call) -> Status {
+    const std::string_view id = call.node().id;
+    if (call.node().stream_mode == StreamMode::None) {
+      call.output() = mixed(id, call.input());
+      return {};
+    }
+    std::vector<Value> rows;
+    if (call.input().is(ValueKind::List)) {
+      for (const Value& row : call.input().list()) rows.push_back(mixed(id, row));
+    } else {
+      rows.assign(5, mixed(id, call.input()));
+    }
+    call.output() = Value::list(std::move(rows));
     return {};
   };
   auto fails = [](NodeCall& call) -> Status {
