@@ -395,6 +395,14 @@ $(OUT)/bench/cache_core: tests/bench/cache_core.cpp $(OUT)/objects.a
 bench-cache: $(OUT)/bench/cache_core
 	@$<
 
+# What a plan costs, compiled and found.
+$(OUT)/bench/plans: tests/bench/plans.cpp $(OUT)/flags | $(LIB)/libsoma.so
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(BENCH_CXX) $< -o $@ -L$(LIB) -lsoma -Wl,-rpath,'$$ORIGIN/../$(TO_LIB)'
+.PHONY: bench-plans
+bench-plans: $(OUT)/bench/plans
+	@$<
+
 # What an effect costs, with and without a journal.
 $(OUT)/bench/effects: tests/bench/effects.cpp $(OUT)/flags | $(LIB)/libsoma.so
 	@mkdir -p $(@D)
@@ -402,6 +410,15 @@ $(OUT)/bench/effects: tests/bench/effects.cpp $(OUT)/flags | $(LIB)/libsoma.so
 .PHONY: bench-effects
 bench-effects: $(OUT)/bench/effects
 	@$<
+
+# What a chunk costs a stream, beside a pipeline of oneTBB's.
+$(OUT)/bench/streams: tests/bench/streams.cpp $(OUT)/flags | $(LIB)/libsoma.so
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<) $(BENCH_CXX) $< -o $@ -L$(LIB) -lsoma -ltbb \
+	  -Wl,-rpath,'$$ORIGIN/../$(TO_LIB)'
+.PHONY: bench-streams
+bench-streams: build/deps-bench $(OUT)/bench/streams
+	@$(OUT)/bench/streams
 
 # GRAPHS="--rounds 3" are options of the driver (tests/bench/graphs.py), which has all of it built.
 .PHONY: graph-bench bench-graphs
@@ -469,6 +486,8 @@ help:
 	@echo 'make bench      figures of the tool, beside those of a peer with PEER="..."'
 	@echo 'make bench-graphs   runs of graphs beside peers; TASKFLOW=DIR GRAPHS="--rounds 4"'
 	@echo 'make bench-effects  what an effect costs a step, with and without a journal'
+	@echo 'make bench-streams  what a chunk costs a stream, beside a pipeline of oneTBB'
+	@echo 'make bench-plans    what a plan costs: compiled, or found in a plan cache'
 	@echo 'make bench-cache    what a cache costs a node: in memory, on disk, found or not'
 	@echo 'make tidy       the rules of src/STYLE.md and all of clang-tidy'
 	@echo 'make fuzz       every fuzz target; FUZZ_SECONDS=$(FUZZ_SECONDS) over all of them'

@@ -293,8 +293,25 @@ class plan : public detail::handle<soma_plan, soma_plan_retain, soma_plan_releas
   const runtime& owner() const { return owner_; }
 
  private:
+  friend class plan_cache;
   plan(const runtime& owner, soma_plan* taken) : handle(taken), owner_(owner) {}
   runtime owner_;
+};
+
+// Plans in memory: a graph that was compiled before is not compiled again.
+class plan_cache : public detail::handle<soma_plan_cache, soma_plan_cache_retain,
+                                         soma_plan_cache_release> {
+ public:
+  explicit plan_cache(const runtime& owner, const options& settings = {})
+      : handle(made(soma_plan_cache_create, owner.get(), settings.get())) {}
+
+  plan compile(const graph& of, const options& settings = {}) const {
+    soma_plan* found = nullptr;
+    detail::call(soma_plan_cache_compile, get(), of.get(), settings.get(), &found);
+    return {of.owner(), found};
+  }
+  // As JSON: what plan_cache.h says.
+  std::string facts() const { return detail::text(soma_plan_cache_facts, get()); }
 };
 
 }  // namespace soma

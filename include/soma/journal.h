@@ -54,7 +54,7 @@ soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id,
  * be resumed), "waiting", "ended" or "unreadable", "problem" (unreadable), "plan", "input"
  * (digests), "records", "last" (RFC 3339), "waiting": [{"place" ("ask#0.1": the path, then turn and
  * index), "path", "turn", "index", "reason"}]}].
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
+ * @since 1.0  @own out  @threads any  @blocks no journal  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_list(const soma_journal* journal, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
@@ -62,7 +62,7 @@ soma_journal_list(const soma_journal* journal, soma_blob** out, soma_error** err
  * "kind": "intent", "result", "failure", "suspension", "answer", "output" or "end", "path", "turn",
  * "index", "effect", "digest", "content", "at" (RFC 3339)}. "journal.not_found", "journal.locked",
  * "journal.corrupt".
- * @since 1.0  @own out  @threads any  @blocks no  @null error */
+ * @since 1.0  @own out  @threads any  @blocks no journal  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_show(const soma_journal* journal, const char* run, size_t run_length, soma_blob** out,
                   soma_error** error) SOMA_NOEXCEPT;
@@ -71,23 +71,95 @@ soma_journal_show(const soma_journal* journal, const char* run, size_t run_lengt
  * it waits. The next execution finds the answer, which stays. "journal.not_waiting", also if it
  * waits at several places and none is named;
  * "journal.locked" while an execution is under way.
- * @since 1.0  @own none  @threads any  @blocks no  @null path value error */
+ * @since 1.0  @own none  @threads any  @blocks no journal  @null path value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_answer(const soma_journal* journal, const char* run, size_t run_length,
                     const char* path, size_t path_length, const soma_value* value,
                     soma_error** error) SOMA_NOEXCEPT;
 
 /* The same for the journal and id that soma_run_set_journal gave the run, between two executions.
- * @since 1.0  @own none  @threads one  @blocks no  @null path value error */
+ * @since 1.0  @own none  @threads one  @blocks no journal  @null path value error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_answer(soma_run* run, const char* path, size_t path_length, const soma_value* value,
                 soma_error** error) SOMA_NOEXCEPT;
 
 /* Forgets a run, for good. "journal.not_found", "journal.locked".
- * @since 1.0  @own none  @threads any  @blocks no  @null error */
+ * @since 1.0  @own none  @threads any  @blocks no journal  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_journal_remove(const soma_journal* journal, const char* run, size_t run_length,
                     soma_error** error) SOMA_NOEXCEPT;
+
+/* ---- Journals that the host keeps ----------------------------------------------------------- *
+ *
+ * A host with a database of its own keeps journals there. For each run it keeps a row of entries,
+ * numbered from 0: bytes that it neither reads nor changes (their form is in src/journal/format.md,
+ * for who wants to look). An entry holds what has to become durable together, so a host that stores
+ * a piece of bytes whole or not at all stores all of it right. What it gives back is not believed:
+ * entries that are changed, missing in the middle, doubled, in another order or another run's are
+ * "journal.corrupt". Entries that are lost at the end, though, are not missed.
+ *
+ * The host's functions are called on threads that execute, answer or look at runs, and on one of
+ * the library's own, which writes for effects; for one run one call at a time, for several at once.
+ * They return SOMA_CONTINUE; anything else is a failure, and soma_journal_reply_fail says which. An
+ * append that failed ends the execution, and nothing is appended after it: the next one loads what
+ * is there. They must not call the journal or the run; no lock of the library is held.
+ */
+
+/* Where a function of a host's journal says what it has. Good until the function returns. */
+typedef struct soma_journal_reply soma_journal_reply;
+
+/* Gives a run's entries in their order, each by soma_journal_reply_add; of a run that it does not
+ * have, none. */
+typedef int32_t (SOMA_CALL* soma_journal_load_fn)(void* user, const char* run, size_t run_length,
+                                                  soma_journal_reply* reply);
+
+/* Keeps one entry more; durable when it returns, whole or not at all. If the run has an entry of
+ * that number already, or lacks the one before it, another process writes to the same run: it must
+ * refuse with SOMA_ALREADY_EXISTS, and so keeps them apart. */
+typedef int32_t (SOMA_CALL* soma_journal_append_fn)(void* user, const char* run, size_t run_length,
+                                                    uint64_t number, const void* entry,
+                                                    size_t entry_size, soma_journal_reply* reply);
+
+/* Gives the ids of all runs in any order, each by soma_journal_reply_add. */
+typedef int32_t (SOMA_CALL* soma_journal_list_fn)(void* user, soma_journal_reply* reply);
+
+/* Forgets all entries of a run, for good. */
+typedef int32_t (SOMA_CALL* soma_journal_remove_fn)(void* user, const char* run, size_t run_length,
+                                                    soma_journal_reply* reply);
+
+/* A host's functions. Later levels may add members at the end; those that a host does not know are
+ * missing by its struct_size, and that is fine. */
+typedef struct soma_journal_store {
+  uint32_t struct_size;           /* sizeof(soma_journal_store) */
+  uint32_t reserved;              /* 0 */
+  soma_journal_load_fn load;
+  soma_journal_append_fn append;
+  soma_journal_list_fn list;      /* NULL: soma_journal_list fails, "journal.store" */
+  soma_journal_remove_fn remove;  /* NULL: soma_journal_remove fails, "journal.store" */
+} soma_journal_store;
+
+/* Journals that the host keeps; the table is copied. `destroy` is called after the last call of any
+ * of its functions, when the journal goes. "argument.struct_size" for a table that is smaller than
+ * that of the first level, or has members that this library does not know.
+ * @since 1.0  @own out  @threads any  @blocks no  @null user destroy error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_journal_create_hosted(const soma_runtime* runtime, const soma_journal_store* store, void* user,
+                           soma_destroy_fn destroy, soma_journal** out,
+                           soma_error** error) SOMA_NOEXCEPT;
+
+/* In soma_journal_load_fn, one entry more; in soma_journal_list_fn, one run's id more. The bytes
+ * are read before it returns. 1, or 0 if no more is wanted: then the function returns, with
+ * SOMA_CONTINUE. In another function 0, and nothing happens.
+ * @since 1.0  @own none  @threads one  @blocks no  @null bytes */
+SOMA_API int32_t SOMA_CALL
+soma_journal_reply_add(soma_journal_reply* reply, const void* bytes, size_t size) SOMA_NOEXCEPT;
+
+/* Why the function fails, whatever it returns. `code` decides the reason: SOMA_RESOURCE_EXHAUSTED
+ * is "journal.full", SOMA_ALREADY_EXISTS "journal.locked", all else "journal.store".
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_journal_reply_fail(soma_journal_reply* reply, soma_code code, const char* message,
+                        size_t message_length, soma_error** error) SOMA_NOEXCEPT;
 
 /* One reference more.
  * @since 1.0  @own none  @threads any  @blocks no  @null journal */

@@ -10,6 +10,7 @@
 #define SOMA_OPS_H
 
 #include "soma/base.h"
+#include "soma/session.h"
 #include "soma/value.h"
 
 #ifdef __cplusplus
@@ -85,6 +86,34 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma_destroy_fn destroy,
                           soma_error** error) SOMA_NOEXCEPT;
 
+/* Gives nodes of kind "program" their code: those whose "model" is that text, byte for byte,
+ * generate on this session, which the ops keep alive. The text is a name, and no path that would
+ * be opened. A plan says in its facts which models it names ("models").
+ *
+ * Such a node's "task" is "generate", its "device" "cpu", and it has no "deployment". Its "config"
+ * has what options of kind "generate" have, by the same names and with the same defaults, but for
+ * "tokens", which is "max_tokens" there; and "system", what the model is told first, by default
+ * what its chat template says. Whatever is wrong with that is "run.program", when a run is made.
+ * The node reads a text, which is one turn of the user's, or a list of turns, maps of the texts
+ * "role" ("system", "user", "assistant") and "content"; it yields the text that the model answers.
+ *
+ * Each call has a sequence of its own, whose KV memory comes from the session's pool and goes back
+ * at the end. Calls at the same time take turns, and yield what they would one after the other.
+ * One that has no room left fails its node, with "session.context.full" or "session.kv.full" as
+ * the detail "cause". When its run is to stop, a call stops within some tens of milliseconds.
+ *
+ * A cache tells such nodes apart by the content of the model's file, the session's policy and its
+ * context. So the first run with a cache that has use for that reads the whole file, some
+ * hundreds of megabytes a second (soma_run_set_cache). A file that is mapped must not be
+ * overwritten meanwhile.
+ *
+ * "ops.duplicate" if that model has a session already; SOMA_INVALID_ARGUMENT for a session of
+ * another runtime. Refused with SOMA_FAILED_PRECONDITION once a run has been made with these ops.
+ * @since 1.0  @own none  @threads one  @blocks no  @null error */
+SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
+soma_ops_add_session(soma_ops* ops, const char* model, size_t model_length,
+                     const soma_session* session, soma_error** error) SOMA_NOEXCEPT;
+
 /* Lets steps whose op is "std.exec" start programs. Otherwise a plan with such steps is refused
  * ("run.unbound_op"), since who writes a document need not be who runs it. `environment` is a map
  * of texts: all that programs are given, but for what a document adds; PATH is looked up there.
@@ -140,7 +169,8 @@ soma_call_facts(soma_call* call, soma_blob** out, soma_error** error) SOMA_NOEXC
  * has the node in a stream ("chunk" of options "compile"). Behind a barrier counting begins again.
  * @since 1.0  @own none  @threads one  @blocks no  @null index count error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
-soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count, soma_error** error) SOMA_NOEXCEPT;
+soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
+                soma_error** error) SOMA_NOEXCEPT;
 
 /* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
  * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what

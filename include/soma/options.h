@@ -10,6 +10,8 @@
  *   "plan"      mode, rows, policy, rules (of fusion plans)
  *   "compile"   mode, chunk, parallelize_dag
  *   "run"       threads, launch, remote
+ *   "cache"     memory_bytes, disk_bytes
+ *   "plan_cache"  plans, memory_bytes
  *
  * soma_options_describe gives each key's type, default, range and meaning; ABI.md lists them. A
  * key that does not exist is SOMA_NOT_FOUND, a value of the wrong type SOMA_INVALID_ARGUMENT, one

@@ -52,7 +52,8 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_binary(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;
 
 /* JSON: "digest" (BLAKE2b-256 of the document), "graph" (that of the graph), "mode", "nodes",
- * "items" (counts).
+ * "items" (counts), "models": those that nodes of kind "program" name, each once, in the plan's
+ * order (soma_ops_add_session).
  * @since 1.0  @own out  @threads any  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_facts(const soma_plan* plan, soma_blob** out, soma_error** error) SOMA_NOEXCEPT;

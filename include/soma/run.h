@@ -21,7 +21,8 @@ extern "C" {
 typedef struct soma_run soma_run;
 
 /* Binds the plan's ops. `options` is of kind "run". "run.unbound_op" names all ops that have no
- * function, "run.unsupported" and "run.no_transport" what this library can't run.
+ * function and all models that have no session, "run.program" what a session can't do for its
+ * nodes, "run.unsupported" and "run.no_transport" what this library can't run.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* options,
@@ -32,7 +33,7 @@ soma_run_create(const soma_plan* plan, const soma_ops* ops, const soma_options* 
  * timing: "run.node_failed", "run.exception", "run.no_arm", "run.signal", "run.predicate",
  * "run.input"; "cancelled", "deadline"; "run.suspended", if a step waits for an answer and nothing
  * else is left to do (soma/journal.h). The tick's phase is "run", in nodes.
- * @since 1.0  @own out  @threads one  @blocks yes tick node step effect event
+ * @since 1.0  @own out  @threads one  @blocks yes tick node step effect event journal
  * @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, soma_value** out,
@@ -41,7 +42,8 @@ soma_run_execute(soma_run* run, const soma_value* input, soma_cancel* cancel, so
 /* Begins an execution that soma_run_step drives: for hosts with a loop of their own. Nothing is
  * called yet. A NULL input is null. The execution uses `cancel`, which it keeps alive, until it
  * ends; the tick comes during steps.
- * @since 1.0  @own none  @threads one  @blocks no event  @null input cancel error */
+ * @since 1.0  @own none  @threads one  @blocks no event journal
+ * @null input cancel error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
                soma_error** error) SOMA_NOEXCEPT;
@@ -49,7 +51,8 @@ soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
 /* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
  * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
  * failure the execution is over too.
- * @since 1.0  @own out  @threads one  @blocks no tick node step effect event  @null error */
+ * @since 1.0  @own out  @threads one  @blocks no tick node step effect event journal
+ * @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_step(soma_run* run, int64_t budget_ns, soma_value** out, soma_error** error) SOMA_NOEXCEPT;
 
@@ -79,14 +82,22 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
 
 /* One thing that happened, as one line of JSON: "event" ("run_started", "node_started",
  * "node_finished", "node_failed", "node_suspended", "effect_started", "effect_finished",
- * "effect_failed", "chunk_started", "chunk_finished", "pass_finished", "arm_chosen", "run_finished",
- * "run_failed", "run_suspended"; between a node's start and its end "cache_hit" and "cache_miss", with the "key" to pin it by,
- * "node_skipped", "cache_failed" (its value could not be written); or "lost" and nothing else, if
- * there was no memory to say what happened), "at_ns" (monotonic), and as they apply "node", "path"
- * ("refine[3]/judge": with the passes of loops around it), "pass", "ended" ("no", "by_signal",
- * "by_bound"), "chunk" and "chunks" (of a stream, counted from 0, and how many), "arm" (in the
- * plan's order), "effect", "turn", "key", "thread", "done", "total", "code", "message". Called where it happens, one call at a time; it must not call libsoma but for
- * retain and release. */
+ * "effect_failed", "chunk_started", "chunk_finished", "pass_finished", "arm_chosen",
+ * "run_finished", "run_failed", "run_suspended"; between a node's start and its end "cache_hit" and
+ * "cache_miss", with the "key" to pin it by, "node_skipped", "cache_failed" (its value could not be
+ * written); or "lost" and nothing else, if there was no memory to say what happened), "at_ns"
+ * (monotonic), and as they apply "node", "path" ("refine[3]/judge": with the passes of loops around
+ * it), "pass", "ended" ("no", "by_signal", "by_bound"), "chunk" and "chunks" (of a stream, counted
+ * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done",
+ * "total", "eta_ns", "code", "message".
+ *
+ * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if something
+ * is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
+ * op, took before in this run. A loop that a signal ends makes it unknown, and so does a node that
+ * takes more than twice as long as it should.
+ *
+ * Called where it happens, one call at a time; it must not call libsoma but for retain and
+ * release. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.
@@ -96,7 +107,9 @@ soma_run_set_observer(soma_run* run, soma_event_fn observe, void* user, soma_des
                       soma_error** error) SOMA_NOEXCEPT;
 
 /* What values come from and go to, from the next execution on; NULL: nothing, as at first. The run
- * keeps the cache. Beginning an execution then looks through it, and so may read files.
+ * keeps the cache. Beginning an execution then looks through it, and so may read files. If
+ * something cacheable depends on nodes of kind "program", their models' files are read here, each
+ * once.
  * @since 1.0  @own none  @threads one  @blocks no  @null cache error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_cache(soma_run* run, const soma_cache* cache, soma_error** error) SOMA_NOEXCEPT;

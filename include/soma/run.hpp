@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "soma/graph.hpp"
+#include "soma/model.hpp"
 
 namespace soma {
 
@@ -248,6 +249,11 @@ class ops {
         {std::string(name), std::make_shared<const handler>(std::move(code)), in_doubt});
     return *this;
   }
+  // Gives nodes of kind program whose model is that text a session: soma_ops_add_session.
+  ops& add_session(std::string_view model, const session& on) {
+    sessions_.emplace_back(std::string(model), on);
+    return *this;
+  }
   // Lets "std.exec" start programs: soma_ops_allow_processes.
   using environment = std::vector<std::pair<std::string, std::string>>;
   ops& allow_processes(environment variables, std::string_view folder = {}) {
@@ -310,6 +316,9 @@ class ops {
       auto* kept = new host<handler>{one.code, owner, thrown};
       detail::call(soma_ops_add_handler, out, one.name.data(), one.name.size(), one.in_doubt,
                    *one.code ? &perform : nullptr, static_cast<void*>(kept), &drop<handler>);
+    }
+    for (const auto& [model, on] : sessions_) {
+      detail::call(soma_ops_add_session, out, model.data(), model.size(), on.get());
     }
     if (processes_) allow(owner, out);
     return all;
@@ -404,6 +413,7 @@ class ops {
   std::shared_ptr<const function> gradient_sum_;
   std::vector<step_entry> steps_;
   std::vector<handler_entry> handlers_;
+  std::vector<std::pair<std::string, session>> sessions_;  // by model
   struct processes {
     environment variables;
     std::string folder;

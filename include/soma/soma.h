@@ -33,6 +33,7 @@
  *   value      what flows along edges           graph      work as nodes and edges
  *   plan       in which order nodes run         ops        the code behind them, by name
  *   run        a plan made ready to run         cache      what nodes yielded, for later runs
+ *   journal    what runs have done              plan_cache plans of graphs compiled before
  *
  * NAMES. Functions are soma_<noun>_<verb>. Inputs come first, then outputs, then the error.
  * `create`, `open`, `fork` and everything with an `out` handle give you a reference that you
@@ -80,8 +81,9 @@
  * zero, or whatever an accident returns, stops. A callback must not throw, longjmp or end its
  * thread through the library.
  *
- * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. There
- * is no struct in this interface whose size could change.
+ * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. The one
+ * struct is a table of a host's functions (soma_journal_store), which begins with its size: so it
+ * may grow, and who was compiled with a shorter one goes on working.
  *
  * VERSIONS. The ABI is generation.level. The generation is the soname's number; within one,
  * functions, options and constants are only ever added, which raises the level. A program built
@@ -114,6 +116,7 @@
 #include "soma/value.h"
 #include "soma/graph.h"
 #include "soma/plan.h"
+#include "soma/plan_cache.h"
 #include "soma/ops.h"
 #include "soma/step.h"
 #include "soma/cache.h"

@@ -30,6 +30,8 @@ std::string_view tag_name(Tag tag) {
     case Tag::Effect: return "effect";
     case Tag::Journal: return "journal";
     case Tag::Cache: return "cache";
+    case Tag::JournalReply: return "journal_reply";
+    case Tag::PlanCache: return "plan_cache";
     case Tag::HostAllocator: return "allocator";
     case Tag::HostLog: return "log";
     case Tag::HostPool: return "pool";

@@ -38,6 +38,8 @@ enum class Tag : u32 {
   Effect,
   Journal,
   Cache,
+  JournalReply,
+  PlanCache,
   HostAllocator,  // what options and runtimes share of a host's; no handles of the interface
   HostLog,
   HostPool,

@@ -1,7 +1,10 @@
 // The model object.
 #pragma once
 
+#include <mutex>
+
 #include "abi/runtime.hpp"
+#include "base/hash.hpp"
 #include "model/model.hpp"
 
 struct soma_model final : soma::wall::Object {
@@ -9,7 +12,14 @@ struct soma_model final : soma::wall::Object {
   soma_model(const soma_runtime* owner, soma::Model opened)
       : Object(kind, owner), model(std::move(opened)) {}
 
+  // BLAKE2b-256 of the file. Reads all of it when it is first asked for.
+  soma::DigestBytes content_digest() const;
+
   const soma::Model model;
+
+ private:
+  mutable std::mutex digesting_;           // guards:
+  mutable std::optional<soma::DigestBytes> content_digest_;
 };
 
 namespace soma::wall {

@@ -44,6 +44,19 @@ Result<std::vector<Message>> messages_argument(const char* const* roles,
 
 }  // namespace
 
+DigestBytes soma_model::content_digest() const {
+  const std::lock_guard lock(digesting_);
+  if (!content_digest_) {
+    const FileBytes& file = model.bytes();
+    const std::span<const u8> bytes = file.bytes();
+    ContentDigest digest;
+    digest.feed({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    content_digest_ = digest.bytes();
+    file.discard(bytes);  // sessions have copies; what else is read comes back
+  }
+  return *content_digest_;
+}
+
 soma_code soma_model_open(const soma_runtime* runtime, const char* path, size_t path_length,
                           const soma_options* options, soma_cancel* cancel, soma_model** out,
                           soma_error** error) noexcept {

@@ -3,6 +3,7 @@
 
 #include "abi/blob.hpp"
 #include "abi/call.hpp"
+#include "abi/generate_node.hpp"
 #include "abi/guard.hpp"
 #include "abi/runtime.hpp"
 #include "abi/text_argument.hpp"
@@ -109,6 +110,16 @@ soma_code soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint
     op.caller_only = thread == SOMA_THREAD_CALLER;
     op.waits = waits != 0;
     return add_host(*ops, function, std::move(data), std::move(op));
+  });
+}
+
+soma_code soma_ops_add_session(soma_ops* ops, const char* model, size_t model_length,
+                               const soma_session* session, soma_error** error) noexcept {
+  return perform(ops, error, [&]() -> Status {
+    SOMA_ASSIGN(const std::string_view name, text_argument("model", model, model_length));
+    SOMA_TRY(check_within(ops->runtime, session));
+    SOMA_TRY(check_open(*ops));
+    return add_generating(ops->ops, name, *session);
   });
 }
 

@@ -37,6 +37,7 @@ constexpr std::pair<OptionKind, std::string_view> kinds[] = {
     {OptionKind::Session, "session"},   {OptionKind::Generate, "generate"},
     {OptionKind::Plan, "plan"},         {OptionKind::Compile, "compile"},
     {OptionKind::Run, "run"},          {OptionKind::Cache, "cache"},
+    {OptionKind::PlanCache, "plan_cache"},
 };
 
 std::string_view type_name(OptionType type) {

@@ -5,7 +5,17 @@
 
 namespace soma::wall {
 
-enum class OptionKind : u8 { Runtime, Model, Session, Generate, Plan, Compile, Run, Cache };
+enum class OptionKind : u8 {
+  Runtime,
+  Model,
+  Session,
+  Generate,
+  Plan,
+  Compile,
+  Run,
+  Cache,
+  PlanCache,
+};
 enum class OptionType : u8 { Int, Bool, Double, Text };
 
 using OptionValue = std::variant<i64, double, std::string>;  // Bool: an i64, 0 or 1

@@ -1,13 +1,14 @@
 // soma_plan_*, soma_graph_check: in which order a graph's nodes run, or why in none.
 #include "abi/plan.hpp"
 
+#include <set>
+
 #include "abi/blob.hpp"
-#include "abi/graph.hpp"
+#include "abi/compile.hpp"
 #include "abi/guard.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
 #include "base/text.hpp"
-#include "compiler/compile.hpp"
 #include "compiler/measured.hpp"
 #include "plan/binary.hpp"
 #include "plan/diff.hpp"
@@ -19,6 +20,16 @@ using namespace soma::wall;
 
 namespace {
 
+std::vector<std::string_view> models_of(const Plan& plan) {
+  std::vector<std::string_view> models;
+  std::set<std::string_view> known;
+  for (const PlanNode& node : plan.nodes) {
+    if (node.kind != NodeKind::Program) continue;
+    if (known.insert(node.model()).second) models.push_back(node.model());
+  }
+  return models;
+}
+
 std::string facts(const Plan& plan) {
   JsonWriter json;
   json.object()
@@ -27,11 +38,16 @@ std::string facts(const Plan& plan) {
       .field("mode", plan_mode_name(plan.mode))
       .field("nodes", plan.nodes.size())
       .field("items", plan.items.size())
-      .close();
+      .key("models")
+      .array();
+  for (const std::string_view model : models_of(plan)) json.value(model);
+  json.close().close();
   return std::move(json).take();
 }
 
-Result<CompileOptions> compile_options(const soma_options* options) {
+}  // namespace
+
+Result<CompileOptions> soma::wall::compile_options(const soma_options* options) {
   SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Compile));
   CompileOptions out;
   out.mode = plan_mode_by_name(settings.text("mode")).value_or(PlanMode::Inference);
@@ -41,15 +57,18 @@ Result<CompileOptions> compile_options(const soma_options* options) {
   return out;
 }
 
-}  // namespace
+Result<Ref<soma_plan>> soma::wall::compile_graph(const soma_graph& graph,
+                                                 const CompileOptions& options) {
+  Compilation made = compile(graph.graph, options);
+  if (!made.plan) return made.diagnostics.as_error();
+  return make<soma_plan>(graph.runtime, std::move(*made.plan), std::move(made.diagnostics));
+}
 
 soma_code soma_plan_compile(const soma_graph* graph, const soma_options* options, soma_plan** out,
                             soma_error** error) noexcept {
   return produce(graph, out, error, [&]() -> Result<Ref<soma_plan>> {
     SOMA_ASSIGN(const CompileOptions wanted, compile_options(options));
-    Compilation made = compile(graph->graph, wanted);
-    if (!made.plan) return made.diagnostics.as_error();
-    return make<soma_plan>(graph->runtime, std::move(*made.plan), std::move(made.diagnostics));
+    return compile_graph(*graph, wanted);
   });
 }
 

@@ -29,6 +29,7 @@ std::string event_line(const soma_run& run, const Event& event) {
   if (!event.effect.empty()) json.field("effect", event.effect).field("turn", event.turn);
   if (!event.key.empty()) json.field("key", event.key);
   json.field("thread", event.thread).field("done", event.done).field("total", event.total);
+  if (event.eta_ns) json.field("eta_ns", *event.eta_ns);
   if (event.error) {
     json.field("code", event.error->id()).field("message", event.error->message());
   }

@@ -1,6 +1,7 @@
 // soma_sequence_*: tokens that run on a session.
 #include "abi/blob.hpp"
 #include "abi/cancel.hpp"
+#include "abi/generate_options.hpp"
 #include "abi/guard.hpp"
 #include "abi/session.hpp"
 #include "abi/text_argument.hpp"
@@ -44,20 +45,6 @@ class SequenceCall {
   Ref<soma_sequence> sequence_;
   Claim claim_;  // after the reference, so that it is dropped first
 };
-
-// The table of options keeps each within its field's range.
-Sampling sampling_of(const Settings& settings) {
-  Sampling sampling;
-  sampling.temperature = static_cast<float>(settings.number("temperature"));
-  sampling.top_k = static_cast<i32>(settings.integer("top_k"));
-  sampling.top_p = static_cast<float>(settings.number("top_p"));
-  sampling.min_p = static_cast<float>(settings.number("min_p"));
-  sampling.repetition_penalty = static_cast<float>(settings.number("repetition_penalty"));
-  sampling.penalty_window = static_cast<i32>(settings.integer("penalty_window"));
-  sampling.seed = static_cast<u64>(settings.integer("seed"));
-  sampling.stream = static_cast<u64>(settings.integer("stream"));
-  return sampling;
-}
 
 Status check_tokens(const i32* tokens, size_t count) {
   SOMA_TRY(check_array("tokens", tokens, count, sizeof *tokens));
@@ -208,7 +195,7 @@ soma_code soma_sequence_sample(soma_sequence* sequence, const soma_options* opti
   return perform(sequence, error, [&]() -> Status {
     if (!out) return null_argument("out");
     SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Generate));
-    const Sampling sampling = sampling_of(settings);
+    const Sampling sampling = sampling_option(settings);
     SequenceCall call;
     SOMA_TRY(call.begin(sequence));
     SOMA_ASSIGN(*out, sequence->sequence->sample(sampling));
@@ -264,10 +251,7 @@ soma_code soma_sequence_generate(soma_sequence* sequence, const int32_t* tokens,
   return produce(sequence, out, error, [&]() -> Result<Ref<soma_blob>> {
     SOMA_TRY(check_tokens(tokens, count));
     SOMA_ASSIGN(const Settings settings, Settings::of(options, OptionKind::Generate));
-    GenerateOptions wanted;
-    wanted.sampling = sampling_of(settings);
-    wanted.tokens_max = settings.integer("tokens");
-    wanted.ignore_end = settings.truth("ignore_end");
+    const GenerateOptions wanted = generate_option(settings);
     SequenceCall own;
     BlockingCall call;
     SOMA_TRY(own.begin(sequence));

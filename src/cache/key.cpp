@@ -15,7 +15,8 @@
 // changes what goes in changes the name, and old entries are found no more.
 //
 // What code a name stands for, no key can know. An op's version is how its author says that it
-// computes something else.
+// computes something else. Who makes another model's file of the same name has no such way: so
+// whoever runs programs says by what they compute, and that goes into their keys (program_digest).
 #include "cache/key.hpp"
 
 #include <cstring>
@@ -95,6 +96,10 @@ std::optional<DigestBytes> node_digest(const NodeSpec& node) {
   feed_text(digest, node.task());
   feed_bytes(digest, *deployment);
   return digest.bytes();
+}
+
+DigestBytes program_digest(const DigestBytes& node, const DigestBytes& identity) {
+  return key_of("program 1", node, identity).bytes;
 }
 
 CacheKey content_key(const DigestBytes& node, const DigestBytes& input) {

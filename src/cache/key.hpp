@@ -18,6 +18,8 @@ struct CacheKey {
 // settings, state, device, and of programs the model, the task and the deployment. Nothing, if the
 // settings hold something opaque.
 std::optional<DigestBytes> node_digest(const NodeSpec& node);
+// Of a program, together with the digest of what its code computes by, which no name tells.
+DigestBytes program_digest(const DigestBytes& node, const DigestBytes& identity);
 
 // Of what a node yields for an input of that digest (value_digest).
 CacheKey content_key(const DigestBytes& node, const DigestBytes& input);

@@ -112,6 +112,11 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+std::string folder_of(const std::string& document) {
+  const size_t slash = document.rfind('/');
+  return slash == std::string::npos ? "" : document.substr(0, slash + 1);
+}
+
 bool looks_like_document(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) return false;

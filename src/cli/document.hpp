@@ -21,6 +21,9 @@ Options compile_options(const CompileFlags& flags);
 
 Runtime make_plain_runtime(const std::string& threads = "");
 std::string read_text(const std::string& path);  // "-": stdin
+// Where what a document names counts from: with a slash at its end, or empty for the folder in
+// which the tool runs.
+std::string folder_of(const std::string& document);
 // Whether a file begins as a JSON object or the binary form of a plan does. False for files that
 // can't be read.
 bool looks_like_document(const std::string& path);

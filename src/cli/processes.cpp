@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "cli/document.hpp"
+
 namespace cli {
 
 namespace {
@@ -37,11 +39,6 @@ Value own_environment(const Runtime& runtime) {
                              error);
   });
   return environment;
-}
-
-std::string folder_of(const std::string& document) {
-  const size_t slash = document.rfind('/');
-  return slash == std::string::npos ? "" : document.substr(0, slash + 1);
 }
 
 }  // namespace

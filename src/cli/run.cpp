@@ -1,4 +1,4 @@
-// soma run: a graph or a plan with the built-in ops; its value as one line of JSON.
+// soma run: a graph or a plan with the built-in ops and with models; its value as a line of JSON.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 #include "cli/document.hpp"
 #include "cli/processes.hpp"
 #include "cli/progress.hpp"
+#include "cli/sessions.hpp"
 #include "cli/trace.hpp"
 #include "cli/verbs.hpp"
 
@@ -30,13 +31,14 @@ Value read_input(const Runtime& runtime, const std::string& path) {
   return value;
 }
 
-Run make_run(const Runtime& runtime, const Plan& plan, const RunVerb& verb) {
+Run make_run(const Runtime& runtime, const Plan& plan, const Cancel& cancel, const RunVerb& verb) {
   const Options options = make_options("run");
   if (!verb.launch.empty()) set(options, "launch", verb.launch);
   if (!verb.remote.empty()) set(options, "remote", verb.remote);
   Ops ops;
   check([&](soma_error** error) { return soma_ops_create(runtime, ops.out(), error); });
   allow_processes(runtime, ops, verb.file);
+  add_sessions(runtime, plan, ops, verb.file, cancel);
   Run run;
   check_in(verb.file, [&](soma_error** error) {
     return soma_run_create(plan, ops, options, run.out(), error);
@@ -72,6 +74,7 @@ void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
 // What is noted of a run's events.
 struct Watcher {
   std::optional<Trace> trace;
+  bool shows_end = false;
   unsigned long unkept = 0;         // values that the cache could not write
   std::string unkept_why;
 
@@ -91,11 +94,18 @@ struct Watcher {
   }
   void note(const std::string& event) {
     if (trace) trace->note(event);
+    if (shows_end) note_end(event);
     if (event.find("\"cache_failed\"") == std::string::npos) return;
     const Json parsed = Json::parse(event);
     if (parsed.text("event") != "cache_failed") return;
     ++unkept;
     unkept_why = parsed.text("message");
+  }
+  // The library's own line: a key of it stands nowhere else unescaped.
+  static void note_end(const std::string& event) {
+    constexpr std::string_view key = "\"eta_ns\":";
+    const size_t at = event.find(key);
+    expect_end(at == event.npos ? -1 : std::atoll(event.c_str() + at + key.size()));
   }
 };
 
@@ -110,20 +120,29 @@ void use_cache(const Run& run, const Cache& cache) {
   check([&](soma_error** error) { return soma_run_set_cache(run, cache, error); });
 }
 
+// Being told of each node costs a microsecond or two; of so many, nobody waits for the estimate.
+bool is_worth_watching(const Plan& plan) {
+  constexpr double nodes_max = 10'000;
+  const Json facts = blob_json(
+      [&](soma_blob** out, soma_error** error) { return soma_plan_facts(plan, out, error); });
+  return facts.number("nodes") <= nodes_max;
+}
+
 void execute(const RunVerb& verb) {
   if (verb.journal.empty() != verb.id.empty()) {
     throw CLI::ValidationError("--journal and --run-id belong together: give both or none");
   }
   const Runtime runtime = make_plain_runtime(verb.threads);
-  const Cancel cancel = make_cancel(runtime, true);
+  const Cancel cancel = make_cancel(runtime, !verb.json);
   const Plan plan = plan_of(read_document(runtime, verb.file), verb.compile, Say::Lines);
   const Value input = read_input(runtime, verb.input);
   Watcher watcher;                  // outlives the run, which tells it
   if (!verb.trace.empty()) watcher.trace.emplace(verb.trace, plan);
-  const Run run = make_run(runtime, plan, verb);
+  const Run run = make_run(runtime, plan, cancel, verb);
   if (!verb.journal.empty()) remember(runtime, run, verb);
   if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
-  if (watcher.trace || !verb.cache.empty()) watcher.watch(run);
+  watcher.shows_end = !verb.json && is_worth_watching(plan);
+  if (watcher.trace || !verb.cache.empty() || watcher.shows_end) watcher.watch(run);
   Value value;
   soma_error* error = nullptr;
   const soma_code code = soma_run_execute(run, input, cancel, value.out(), &error);
@@ -161,7 +180,8 @@ void add_run(CLI::App& app) {
                   "always: branches have a thread each; adaptive (the default): if that pays");
   sub->add_option("--remote", verb->remote,
                   "inline: parts with a target run here; refuse (the default): they fail");
-  sub->add_flag("--json", verb->json, "as always: the value, alone on stdout");
+  sub->add_flag("--json", verb->json,
+                "the value alone on stdout, as always, and no progress on stderr");
   sub->callback([verb] { execute(*verb); });
 }
 

@@ -96,7 +96,8 @@ class Validator {
       complain(Reason::graph_config, node,
                text("the config of node {}: {}", name(node), json.error().message()));
     }
-    if (spec(node).kind == NodeKind::Loop || spec(node).kind == NodeKind::Subgraph) return;
+    const NodeKind kind = spec(node).kind;  // some have an op that is never called
+    if (kind == NodeKind::Loop || kind == NodeKind::Subgraph || kind == NodeKind::Program) return;
     // An op of a node within a subgraph is named by the node's own id, not by the inlined one.
     const auto rule = rules_.find(spec(node).op_name());
     if (rule == rules_.end()) return;

@@ -28,16 +28,16 @@
 #include <limits>
 
 #include "base/file.hpp"
-#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "journal/database.hpp"
+#include "journal/seal.hpp"
 
 namespace soma {
 
 namespace {
 
 constexpr i64 application_id = 0x534f4d4a;  // "SOMJ"
-constexpr i64 version = 1;
+constexpr i64 version = static_cast<i64>(journal_version);
 constexpr const char* set_application_id = "PRAGMA application_id=1397706058";
 constexpr const char* set_version = "PRAGMA user_version=1";
 static_assert(application_id == 1397706058 && version == 1);
@@ -58,18 +58,6 @@ constexpr const char* select_identity = "SELECT run, plan, input, seal FROM iden
 constexpr const char* select_records =
     "SELECT number, kind, path, turn, position, effect, digest, content, at_ns, seal FROM record "
     "ORDER BY number";
-
-std::string seal_of(const RunIdentity& identity) {
-  return Digest().text("journal").number(version).text(identity.run).text(identity.plan)
-      .text(identity.input).hex();
-}
-
-std::string seal_of(const Record& record, u64 number, const std::string& before) {
-  return Digest().text(before).number(number).text(record_kind_name(record.kind))
-      .text(record.site.path).number(record.site.turn).number(record.site.index)
-      .text(record.effect).text(record.digest).text(record.content)
-      .number(static_cast<u64>(record.at_ns)).hex();
-}
 
 // ---- Files
 

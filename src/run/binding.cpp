@@ -63,40 +63,92 @@ bool is_called(const PlanNode& node) {
   return node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
 }
 
-// Of an op without code, who needs it.
+// By what a node's code is found: its op, or the model of a program, whose op is never called.
+struct CodeName {
+  bool is_model = false;
+  std::string_view name;
+  u32 version = 0;
+  auto operator<=>(const CodeName&) const = default;
+};
+
+CodeName code_name(const PlanNode& node) {
+  if (node.kind == NodeKind::Program) return {true, node.model(), 0};
+  return {false, node.op_name(), node.op_version};
+}
+
+const NodeOp* find(const Ops& ops, const CodeName& code) {
+  return code.is_model ? ops.program(code.name) : ops.find(code.name, code.version);
+}
+
+// Of an op or a model without code, who needs it.
 struct Unbound {
   u32 first_node = 0;
   u64 nodes = 0;
 };
-using UnboundOps = std::map<std::pair<std::string_view, u32>, Unbound>;
+using UnboundCode = std::map<CodeName, Unbound>;  // ops, then models
 
-Error unbound_error(const Plan& plan, const Ops& ops, const UnboundOps& unbound) {
+Error unbound_line(const Plan& plan, const Ops& ops, const CodeName& code, const Unbound& who) {
+  const std::string more = who.nodes == 1 ? "" : text(" and {} more", who.nodes - 1);
+  const std::string node = quoted(plan.nodes[who.first_node].id);
+  if (code.is_model) {
+    return fail(Reason::run_unbound_op, "model {} (node {}{})", quoted(code.name), node, more)
+        .with("model", code.name);
+  }
+  const std::string versions = ops.versions(code.name);
+  const std::string there = !versions.empty() ? text("; there is version {}", versions)
+                            : code.name == exec_name
+                                ? "; it starts processes, which the host has to allow"
+                                : "";
+  return fail(Reason::run_unbound_op, "{} version {} (node {}{}{})", quoted(code.name),
+              code.version, node, more, there)
+      .with("op", code.name);
+}
+
+// "2 ops and 1 model", and what to do about them.
+std::pair<std::string, std::string> unbound_advice(const UnboundCode& unbound) {
+  const auto counted = [](size_t count, std::string_view noun) {
+    return text("{} {}{}", count, noun, count == 1 ? "" : "s");
+  };
+  size_t models = 0;
+  for (const auto& [code, who] : unbound) models += code.is_model ? 1 : 0;
+  const size_t ops = unbound.size() - models;
+  const std::string for_ops = "register them, or correct the nodes' ops";
+  const std::string for_models = "add a session for each model to the run's ops, or correct the "
+                                 "nodes' models";
+  if (models == 0) return {counted(ops, "op"), for_ops};
+  if (ops == 0) return {counted(models, "model"), for_models};
+  return {counted(ops, "op") + " and " + counted(models, "model"), for_ops + "; " + for_models};
+}
+
+Error unbound_error(const Plan& plan, const Ops& ops, const UnboundCode& unbound) {
   constexpr size_t listed_max = 1000;
   std::string list;
   std::vector<Error> each;
-  for (const auto& [op, who] : unbound) {
+  for (const auto& [code, who] : unbound) {
     if (each.size() == listed_max) break;
-    const std::string versions = ops.versions(op.first);
-    const std::string there = !versions.empty() ? text("; there is version {}", versions)
-                              : op.first == exec_name
-                                  ? "; it starts processes, which the host has to allow"
-                                  : "";
-    const std::string more = who.nodes == 1 ? "" : text(" and {} more", who.nodes - 1);
-    const std::string line =
-        text("{} version {} (node {}{}{})", quoted(op.first), op.second,
-             quoted(plan.nodes[who.first_node].id), more, there);
-    if (each.size() < Problems::kept_max) list += (list.empty() ? "" : ", ") + line;
-    each.push_back(fail(Reason::run_unbound_op, "no code for op {}", line).with("op", op.first));
+    Error line = unbound_line(plan, ops, code, who);
+    if (each.size() < Problems::kept_max) list += (list.empty() ? "" : ", ") + line.message();
+    each.push_back(std::move(line).context(code.is_model ? "no code for" : "no code for op"));
   }
   if (unbound.size() > Problems::kept_max) list += ", …";
+  const auto [what, advice] = unbound_advice(unbound);
   Error error = fail(Reason::run_unbound_op,
-                     "the plan names {} op{} that the run has no code for: {}: register them, or "
-                     "correct the nodes' ops",
-                     unbound.size(), unbound.size() == 1 ? "" : "s", list);
+                     "the plan names {} that the run has no code for: {}: {}", what, list, advice);
+  const CodeName& first = unbound.begin()->first;
+  error.with(first.is_model ? "model" : "op", first.name);
   for (Error& one : each) {
     if (each.size() > 1) error.add(std::move(one));
   }
-  return std::move(error).with("op", unbound.begin()->first.first);
+  return error;
+}
+
+// What an op says of a node's settings, each problem with the node that has it.
+Error named(const Error& error, const PlanNode& node) {
+  Error out = fail(error.reason(), "node {}: {}", quoted(node.id), error.message());
+  for (const Detail& detail : error.details()) out.with(detail.key, detail.value);
+  out.with("node", node.id);
+  for (const Error& other : error.others()) out.add(named(other, node));
+  return out;
 }
 
 }  // namespace
@@ -115,21 +167,21 @@ Result<Binding> Binding::of(const Ops& ops, const RunState& run) {
   Binding binding;
   binding.adder_ = &ops.gradient_adder();
   binding.nodes_.resize(plan.nodes.size());
-  UnboundOps unbound;
+  UnboundCode unbound;
   Problems problems;
   const NodeOp* op = nullptr;  // neighbours often share one
-  u32 version = 0;
+  CodeName last;
   for (u32 at = 0; at < plan.nodes.size(); ++at) {
     const PlanNode& node = plan.nodes[at];
     if (!is_called(node)) {
       binding.nodes_[at].forward = yield_input;
       continue;
     }
-    const bool is_same = op && op->name == node.op_name() && version == node.op_version;
-    if (!is_same) op = ops.find(node.op_name(), node.op_version);
-    version = node.op_version;
+    const CodeName code = code_name(node);
+    if (!op || code != last) op = find(ops, code);
+    last = code;
     if (!op) {
-      const auto [entry, is_new] = unbound.try_emplace({node.op_name(), version}, Unbound{at, 0});
+      const auto [entry, is_new] = unbound.try_emplace(code, Unbound{at, 0});
       ++entry->second.nodes;
       continue;
     }
@@ -167,12 +219,13 @@ Status Binding::bind(const Plan& plan, u32 at, const NodeOp& op, const Ops& ops)
   if (op.caller_only) mark(caller_only_);
   if (op.waits || node.waits) mark(waits_);
   if (is_step) steps_[at] = {op.poll, op.user, &ops};
+  if (node.kind == NodeKind::Program) programs_[at] = &op;
   if (!op.bind) return {};
   if (op.unbind) made_.emplace_back();  // first, as it may fail
   Result<void*> bound = op.bind(op.user, node);
   if (!bound.ok()) {
     if (op.unbind) made_.pop_back();
-    return std::move(bound).error().context("node " + quoted(node.id)).with("node", node.id);
+    return named(bound.error(), node);
   }
   nodes_[at].user = *bound;
   if (is_step) steps_[at].user = *bound;
@@ -188,6 +241,11 @@ Bound Binding::replace(u32 node, Bound code) {
 void Binding::cover(u32 node, Bound code, Bound& inner) {
   inner = std::exchange(nodes_[node], code);
   covered_[node] = &inner;
+}
+
+std::optional<DigestBytes> Binding::identity(u32 node) const {
+  const NodeOp& op = *programs_.at(node);
+  return op.identity ? op.identity(op.user) : std::nullopt;
 }
 
 void Binding::record_output(const RunState& run, u32 node) {

@@ -35,7 +35,8 @@ class Binding {
   Binding(Binding&& other) noexcept;
   ~Binding();
 
-  // run_unbound_op for all ops without code at once; else what the ops' own bind says of all nodes.
+  // run_unbound_op for all ops and models without code at once; else what the ops' own bind says of
+  // all nodes.
   static Result<Binding> of(const Ops& ops, const RunState& run);
 
   std::span<const Bound> nodes() const { return nodes_; }
@@ -53,6 +54,8 @@ class Binding {
   void cover(u32 node, Bound code, Bound& inner);
   bool is_caller_only(u32 node) const { return !caller_only_.empty() && caller_only_[node]; }
   bool waits(u32 node) const { return !waits_.empty() && waits_[node]; }
+  // Of a node of kind program: what its code computes by, if it can be told.
+  std::optional<DigestBytes> identity(u32 node) const;
 
  private:
   struct Made {
@@ -77,6 +80,7 @@ class Binding {
   const GradientAdder* adder_ = nullptr;
   std::map<u32, StepCode> steps_;          // by node
   std::map<u32, Bound*> covered_;          // by node
+  std::map<u32, const NodeOp*> programs_;  // by node
   std::vector<bool> caller_only_, waits_;  // by node; empty: none
 };
 

@@ -166,7 +166,7 @@ Wave* Crew::open(Wave::Terms terms) {
     spare_.push_back(waves_.back().get());
   }
   Wave* wave = spare_.back();
-  terms.threads = static_cast<u32>(threads_);
+  terms.threads = is_alone_ ? 1 : static_cast<u32>(threads_);
   if (run_.plan.items[terms.item].variant == Variant::Stream) {
     wave->begin_stream(terms, run_.streams.flow(terms.item));
   } else if (needs_queue(terms.item)) {

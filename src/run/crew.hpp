@@ -35,6 +35,8 @@ class Crew {
   // run_threads, if branches that may wait for each other can't run at the same time, whatever
   // happens. Once, when the ops are bound.
   Status prepare();
+  u32 threads() const { return static_cast<u32>(threads_); }  // at most, the caller included
+
   // Between these, threads may come. `alone`: only those that have to.
   void begin(Strand& caller, bool alone);
   void end(bool well);

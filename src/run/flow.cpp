@@ -101,6 +101,7 @@ void Flow::begin(Value input, const Binding& binding) {
   clear();
   for (u32 stage = 0; stage < stages_.size(); ++stage) {
     stages_[stage].is_pinned = binding.is_caller_only(node(stage));
+    has_pinned_ = has_pinned_ || stages_[stage].is_pinned;
   }
   make_room(0, input);
   feed(0, std::move(input));

@@ -42,6 +42,7 @@ class Flow {
   // Nobody needs the rest.
   void drop() noexcept { is_dropped_ = true; }
   bool can_share() { return has_ready(others_); }
+  bool has_pinned() const { return has_pinned_; }
   bool is_over();
 
   // ---- Without the mutex: by who has claimed that stage
@@ -81,6 +82,7 @@ class Flow {
   std::vector<Stage> stages_;
   BranchSet pinned_, others_;   // that are ready, unless something failed since
   u32 running_ = 0;
+  bool has_pinned_ = false;     // a node that only the caller may call
   std::vector<Value> yielded_;  // by the last node
   u64 failed_ = ~u64{0};        // the first chunk that did
   bool is_dropped_ = false;

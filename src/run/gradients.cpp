@@ -14,7 +14,7 @@
 // Cost. Linear in the sizes of what is added, and a sort of the members where readers name them.
 #include "run/gradients.hpp"
 
-#include <algorithm>
+#include <map>
 
 #include "base/text.hpp"
 #include "run/member_finder.hpp"
@@ -191,25 +191,25 @@ Result<Value> Gradients::take(size_t place, u32 node) {
 
 // Leaves those of the whole value.
 Result<Value> Gradients::take_members(size_t place, u32 node) {
-  std::vector<Member> wholes, parts;
+  std::vector<Value> wholes;
+  std::map<std::string, Value> sums;
   while (has(place)) {
     std::string member(parts_[first_[place]].member);
-    std::vector<Member>& list = member.empty() ? wholes : parts;
-    list.push_back({std::move(member), remove_first(place)});
+    if (member.empty()) {
+      wholes.push_back(remove_first(place));
+      continue;
+    }
+    Value& sum = sums[std::move(member)];
+    const Value gradient = remove_first(place);
+    SOMA_ASSIGN(sum, sum_.of(sum, gradient, node));
   }
   while (!wholes.empty()) {
-    add(place, std::move(wholes.back().value));
+    add(place, std::move(wholes.back()));
     wholes.pop_back();
   }
-  std::ranges::stable_sort(parts, {}, &Member::key);
   std::vector<Member> members;
-  for (Member& part : parts) {
-    if (members.empty() || members.back().key != part.key) {
-      members.push_back(std::move(part));
-    } else {
-      SOMA_ASSIGN(members.back().value, sum_.of(members.back().value, part.value, node));
-    }
-  }
+  members.reserve(sums.size());
+  for (auto& [key, sum] : sums) members.push_back({key, std::move(sum)});
   return Value::map(std::move(members));
 }
 

@@ -42,6 +42,7 @@ struct Event {
   std::string_view key;             // of the cache, 64 hexadecimal digits
   u32 thread = 0;                   // 0: the one that waits for the run
   u64 done = 0, total = 0;          // nodes; a loop's body counts once, when the loop ends
+  std::optional<i64> eta_ns;        // until the run has ended, about (forecast.hpp); none: unknown
   const Error* error = nullptr;
 };
 std::string_view event_name(Event::Kind kind);  // "run_started", …

@@ -1,4 +1,4 @@
-// Keeps ops sorted by name and version, and finds them.
+// Keeps ops sorted by their names, and finds them.
 #include "run/ops.hpp"
 
 #include <algorithm>
@@ -12,14 +12,25 @@ namespace {
 using Key = std::pair<std::string_view, u32>;
 Key key_of(const NodeOp& op) { return {op.name, op.version}; }
 
-}  // namespace
+Status check_name(std::string_view whose, std::string_view name) {
+  if (!name.empty() && find_invalid_utf8(name) == std::string::npos) return {};
+  return fail(Reason::argument_range, "{} name is text in UTF-8 and not empty, got {}", whose,
+              quoted(name));
+}
 
-Ops::~Ops() {
-  for (const NodeOp& op : ops_) {
+void destroy_all(const std::vector<NodeOp>& ops) {
+  for (const NodeOp& op : ops) {
     if (op.destroy) op.destroy(op.user);
     if (op.prepare_destroy) op.prepare_destroy(op.prepare_user);
     if (op.vjp_destroy) op.vjp_destroy(op.vjp_user);
   }
+}
+
+}  // namespace
+
+Ops::~Ops() {
+  destroy_all(ops_);
+  destroy_all(programs_);
   if (adder_.destroy) adder_.destroy(adder_.user);
   for (const EffectHandler& handler : handlers_) {
     if (handler.destroy) handler.destroy(handler.user);
@@ -27,10 +38,7 @@ Ops::~Ops() {
 }
 
 Status Ops::add(NodeOp op) {
-  if (op.name.empty() || find_invalid_utf8(op.name) != std::string::npos) {
-    return fail(Reason::argument_range, "an op's name is text in UTF-8 and not empty, got {}",
-                quoted(op.name));
-  }
+  SOMA_TRY(check_name("an op's", op.name));
   if (!op.forward && !op.poll) {
     return fail(Reason::argument_null, "op {} has no function", quoted(op.name));
   }
@@ -98,10 +106,7 @@ Status Ops::set_gradient_adder(GradientAdder adder) {
 }
 
 Status Ops::add(EffectHandler handler) {
-  if (handler.name.empty() || find_invalid_utf8(handler.name) != std::string::npos) {
-    return fail(Reason::argument_range, "an effect's name is text in UTF-8 and not empty, got {}",
-                quoted(handler.name));
-  }
+  SOMA_TRY(check_name("an effect's", handler.name));
   if (!handler.perform) {
     return fail(Reason::argument_null, "effect {} has no function", quoted(handler.name));
   }
@@ -113,6 +118,25 @@ Status Ops::add(EffectHandler handler) {
   }
   handlers_.insert(at, std::move(handler));
   return {};
+}
+
+Status Ops::add_program(NodeOp op) {
+  SOMA_TRY(check_name("a model's", op.name));
+  if (!op.forward) {
+    return fail(Reason::argument_null, "model {} has no function", quoted(op.name));
+  }
+  const auto at = std::ranges::lower_bound(programs_, op.name, {}, &NodeOp::name);
+  if (at != programs_.end() && at->name == op.name) {
+    return fail(Reason::ops_duplicate, "model {} has been given code already", quoted(op.name))
+        .with("model", op.name);
+  }
+  programs_.insert(at, std::move(op));
+  return {};
+}
+
+const NodeOp* Ops::program(std::string_view model) const {
+  const auto at = std::ranges::lower_bound(programs_, model, {}, &NodeOp::name);
+  return at != programs_.end() && at->name == model ? &*at : nullptr;
 }
 
 const EffectHandler* Ops::handler(std::string_view name) const {

@@ -1,6 +1,7 @@
 // Ops: names bound to code. A plan names ops, a run finds their code here.
 #pragma once
 
+#include "base/hash.hpp"
 #include "plan/plan.hpp"
 #include "run/effect.hpp"
 
@@ -29,8 +30,14 @@ struct NodeOp {
   void (*destroy)(void* user) = nullptr;  // with the Ops
 
   // Makes of a node's settings what forward needs, once for each node of a run, before it starts.
+  // Its error, and those attached to it, need not say which node they are about.
   Result<void*> (*bind)(void* user, const PlanNode& node) = nullptr;
   void (*unbind)(void* bound) = nullptr;
+
+  // Of programs: the digest of what the code computes by, beside the node and what it reads, as the
+  // name of a model doesn't say what the file holds. Asked for by runs with a cache; may take long.
+  // Nothing: its values can't be told from another's, so no cache has them.
+  std::optional<DigestBytes> (*identity)(void* user) = nullptr;
 
   bool caller_only = false;     // only on the thread that waits for the run
   bool waits = false;           // may wait for another branch, whatever the node declares
@@ -80,8 +87,11 @@ class Ops {
   // The same of what performs effects.
   Status add(EffectHandler handler);
   const EffectHandler* handler(std::string_view name) const;
+  // The code of nodes of kind program whose model is the op's name; its version says nothing.
+  Status add_program(NodeOp op);
   // nullptr: there is none. What is found stays where it is until the next add.
   const NodeOp* find(std::string_view name, u32 version) const;
+  const NodeOp* program(std::string_view model) const;
   // Every version there is, for messages: "1, 2".
   std::string versions(std::string_view name) const;
 
@@ -89,6 +99,7 @@ class Ops {
   Result<NodeOp*> op_to_extend(std::string_view name, u32 version, std::string_view by);
 
   std::vector<NodeOp> ops_;         // by name and version
+  std::vector<NodeOp> programs_;    // by model
   std::vector<EffectHandler> handlers_;  // by name
   GradientAdder adder_;
 };

@@ -13,6 +13,10 @@
 // not matter for what comes after it: one that is not only says that its own value is not worth
 // keeping.
 //
+// A program computes by a model whose name doesn't tell what it is: what does (NodeOp::identity) is
+// part of its digest, and if nothing does, it is as if it were not deterministic. As that may mean
+// to read a large file, only programs are asked that something cacheable may depend on.
+//
 // Skipped may be what is read, directly or not, by kept nodes with recipes only. Needed in any case
 // are leaves, what nobody reads, and what a construct or a node without a recipe reads.
 //
@@ -28,6 +32,7 @@ class Finder {
   Finder(const Plan& plan, const Course& course, const Values& values, const Binding& binding)
       : plan_(plan), course_(course), values_(values), binding_(binding),
         found_(plan.nodes.size()) {
+    mark_worthwhile();
     for (u32 at = 0; at < found_.size(); ++at) name(at);
     for (u32 at = static_cast<u32>(found_.size()); at-- > 0;) select(at);
     for (const u32 leaf : plan.leaves) found_[leaf].is_needed = true;
@@ -45,12 +50,21 @@ class Finder {
   }
 
  private:
+  void mark_worthwhile() {
+    for (u32 at = static_cast<u32>(found_.size()); at-- > 0;) {
+      Found& found = found_[at];
+      found.is_worthwhile = found.is_worthwhile || plan_.nodes[at].cacheable;
+      if (!found.is_worthwhile) continue;
+      for (const Source& source : plan_.sources_of(at)) found_[source.node].is_worthwhile = true;
+    }
+  }
+
   void name(u32 at) {
     const PlanNode& node = plan_.nodes[at];
     Found& found = found_[at];
     const bool has_code = node.kind != NodeKind::Step && node.kind != NodeKind::Loop;
     if (!node.deterministic || !has_code || binding_.waits(at)) return;
-    const std::optional<DigestBytes> digest = node_digest(node);
+    const std::optional<DigestBytes> digest = digest_of(at);
     if (!digest) return;
     found.node = at;
     found.digest = *digest;
@@ -70,6 +84,16 @@ class Finder {
     found.recipe = recipe.digest();
   }
 
+  std::optional<DigestBytes> digest_of(u32 at) const {
+    const PlanNode& node = plan_.nodes[at];
+    const std::optional<DigestBytes> digest = node_digest(node);
+    if (!digest || node.kind != NodeKind::Program) return digest;
+    if (!found_[at].is_worthwhile) return std::nullopt;
+    const std::optional<DigestBytes> identity = binding_.identity(at);
+    if (!identity) return std::nullopt;
+    return program_digest(*digest, *identity);
+  }
+
   // All readers of the node have been selected, or not.
   void select(u32 at) {
     if (!found_[at].has_reader) found_[at].is_needed = true;
@@ -85,6 +109,7 @@ class Finder {
   bool is_selected(u32 at) const { return found_[at].is_kept || found_[at].is_read; }
 
   struct Found : Cacheable {
+    bool is_worthwhile = false;     // cacheable, or read, directly or not, by what is
     bool has_reader = false;
     bool is_read = false;           // by a selected node with a recipe
   };

@@ -20,7 +20,7 @@ namespace soma {
 struct Run::State {
   State(const Plan& plan, const RunOptions& options)
       : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
-    run.observer = options.observer;
+    watch(options.observer);
   }
   ~State() { run.crew.abandon(); }  // others may still look at the strand
 
@@ -40,6 +40,7 @@ struct Run::State {
   void walk(i64 pause_at_ns);
   Strand::Outcome go_on(i64 pause_at_ns);
   void tell(Event::Kind kind);
+  void watch(Observer observer);
   Status look_up();
   Status record_end(const Value& value);
 };
@@ -94,7 +95,7 @@ Status Run::observe(Observer observer) {
   if (state_->phase != State::Phase::Idle) {
     return fail(Reason::busy, "the run has begun already: finish it before others watch it");
   }
-  state_->run.observer = observer;
+  state_->watch(observer);
   return {};
 }
 
@@ -129,6 +130,7 @@ Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
                      false);
   state.phase = State::Phase::Started;
+  if (state.run.forecast) state.run.forecast->begin(journal != nullptr);
   if (state.run.is_watched()) state.tell(Event::Kind::RunStarted);
   return {};
 }
@@ -152,6 +154,16 @@ Status Run::State::record_end(const Value& value) {
   std::vector<Record> one;
   one.push_back(end_record(value));
   return run.journal->append(std::move(one));
+}
+
+// What is known of times stays, as long as somebody watches.
+void Run::State::watch(Observer observer) {
+  if (!observer.notify) {
+    run.forecast.reset();
+  } else if (!run.forecast) {
+    run.forecast = std::make_unique<Forecast>(run.plan, run.crew.threads());
+  }
+  run.observer = observer;
 }
 
 void Run::State::tell(Event::Kind kind) {

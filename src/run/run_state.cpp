@@ -98,6 +98,11 @@ void RunState::notify(Event event) {
   const std::lock_guard lock(observing_);
   event.done = done.load(std::memory_order_relaxed);
   event.at_ns = last_event_ns_ = std::max(now_ns(), last_event_ns_);
+  if (forecast) {
+    forecast->hear(event);
+    const bool goes_on = event.node != no_node || event.kind == Event::Kind::RunStarted;
+    if (goes_on) event.eta_ns = forecast->eta_ns(event.at_ns);
+  }
   observer.notify(observer.user, event);
 }
 

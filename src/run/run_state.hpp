@@ -7,6 +7,7 @@
 #include "base/fence.hpp"
 #include "run/binding.hpp"
 #include "run/crew.hpp"
+#include "run/forecast.hpp"
 #include "run/observe.hpp"
 #include "run/streams.hpp"
 
@@ -68,6 +69,7 @@ struct RunState {
 
   // ---- Events; none are made unless somebody watches
   Observer observer;                // changes between executions only
+  std::unique_ptr<Forecast> forecast;  // while somebody watches
   std::atomic<u64> done{0};         // nodes
   bool is_watched() const { return observer.notify != nullptr; }
   void notify(Event event);

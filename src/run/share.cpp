@@ -31,8 +31,7 @@ Strand::Next Strand::enter_stream(const Stop& stop) {
   call_.rest(first);
   Value made;
   const Value& read = run_.values.whole(first, made);
-  Value whole = std::move(made);
-  if (&read != &made) whole = read;
+  Value whole = &read == &made ? std::move(made) : Value(read);
   flow.begin(std::move(whole), *run_.binding);
   return share(stop);
 }

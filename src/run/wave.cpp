@@ -118,7 +118,8 @@ bool Wave::finish(const Share& share) {
     const std::lock_guard lock(mutex_);
     if (flow_) {
       flow_->finish(share.run.first);
-      follows = flow_->can_share();
+      const bool is_known = is_offered.load(std::memory_order_relaxed) && !flow_->has_pinned();
+      follows = threads_ > 1 && !is_known && flow_->can_share();
     } else {
       follows = queue_.finish(share.run);
     }

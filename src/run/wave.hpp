@@ -41,7 +41,8 @@ class Wave {
   // What its owner is in, if it is begun.
   Share begun() const;
   std::optional<Share> claim(Hand hand);
-  // What was claimed has ended well. Returns whether there is more to share than before.
+  // What was claimed has ended well. Returns whether there is more to share than before, and it has
+  // to be offered.
   bool finish(const Share& share);
   // It was broken off, because of an earlier branch of another wave.
   void give_up(const Share& share);
@@ -90,6 +91,8 @@ class Wave {
   u32 open_place = nowhere, pinned_place = nowhere, stopped_place = nowhere;
   Row::node_type row_node;         // while it is not in the row
   Row::iterator row_place;         // while it is
+  // It is in the row, and whoever looks there will see work that is made under this wave's mutex.
+  std::atomic<bool> is_offered{false};
 
  private:
   // Of the branch that an item lies in, which is no branch before `first`.

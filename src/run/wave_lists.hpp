@@ -46,15 +46,22 @@ class WaveRow {
     if (wave.row_node.empty()) return;
     wave.row_node.key() = wave.region().item;
     wave.row_place = waves_.insert(std::move(wave.row_node));
+    wave.is_offered.store(true, std::memory_order_relaxed);
   }
   void remove(Wave& wave) {
     if (wave.row_node.empty()) wave.row_node = waves_.extract(wave.row_place);
+    wave.is_offered.store(false, std::memory_order_relaxed);
   }
   // The first with work of those that begin in items [item, item_end).
   Wave* first(u32 item = 0, u32 item_end = Wave::nowhere) {
     for (auto at = waves_.lower_bound(item); at != waves_.end() && at->first < item_end;) {
       Wave& wave = *at->second;
-      if (wave.can_share()) return &wave;
+      // First, so that who makes work from now on offers it, or it is seen here.
+      wave.is_offered.store(false, std::memory_order_relaxed);
+      if (wave.can_share()) {
+        wave.is_offered.store(true, std::memory_order_relaxed);
+        return &wave;
+      }
       ++at;
       remove(wave);
     }

@@ -31,6 +31,6 @@ static void account_free(void* user, void* memory, size_t size, size_t alignment
 
 static void account_destroy(void* user) { ((Account*)user)->destroyed += 1; }
 
-static void count_destroy(void* user) { ++*(int*)user; }
+static inline void count_destroy(void* user) { ++*(int*)user; }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "check.h"
+#include "keeper.h"
 
 static struct {
   atomic_long until_failure; /* counts down to the allocation that fails; negative: none does */
@@ -315,6 +316,25 @@ static soma_code compile_graph(soma_error** error) {
   return code;
 }
 
+static soma_code compile_cached(soma_error** error) {
+  soma_plan_cache* cache = NULL;
+  soma_graph* graph = NULL;
+  soma_plan *made = NULL, *found = NULL;
+  soma_blob* facts = NULL;
+  soma_code code = soma_plan_cache_create(runtime, NULL, &cache, error);
+  if (code == SOMA_OK) code = soma_graph_parse(runtime, document, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_cache_compile(cache, graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_plan_cache_compile(cache, graph, NULL, &found, error);
+  if (code == SOMA_OK) code = soma_plan_cache_facts(cache, &facts, error);
+  CHECK(code != SOMA_OK || made == found);
+  soma_plan_release(made);
+  soma_plan_release(found);
+  soma_blob_release(facts);
+  soma_graph_release(graph);
+  soma_plan_cache_release(cache);
+  return code;
+}
+
 static soma_code make_run(soma_error** error) {
   soma_ops* ops = NULL;
   soma_code code = soma_ops_create(runtime, &ops, error);
@@ -387,7 +407,16 @@ static const char one_step[] =
     "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
     "{\"id\":\"s\",\"kind\":\"step\",\"op\":\"turn\"}],\"edges\":[]}";
 
-static soma_code make_journaled(soma_journal** journal, soma_run** made, soma_error** error) {
+static Keeper keeper; /* which has memory of its own */
+
+static soma_code make_journal(int is_hosted, soma_journal** journal, soma_error** error) {
+  if (!is_hosted) return soma_journal_create(runtime, journal, error);
+  return soma_journal_create_hosted(runtime, &keeper_store, &keeper, keeper_destroy, journal,
+                                    error);
+}
+
+static soma_code make_journaled(int is_hosted, soma_journal** journal, soma_run** made,
+                                soma_error** error) {
   soma_graph* graph = NULL;
   soma_plan* of = NULL;
   soma_ops* ops = NULL;
@@ -402,7 +431,7 @@ static soma_code make_journaled(soma_journal** journal, soma_run** made, soma_er
                                 error);
   }
   if (code == SOMA_OK) code = soma_run_create(of, ops, NULL, made, error);
-  if (code == SOMA_OK) code = soma_journal_create(runtime, journal, error);
+  if (code == SOMA_OK) code = make_journal(is_hosted, journal, error);
   if (code == SOMA_OK) code = soma_run_set_journal(*made, *journal, "r", SOMA_NUL, error);
   soma_graph_release(graph);
   soma_plan_release(of);
@@ -411,13 +440,13 @@ static soma_code make_journaled(soma_journal** journal, soma_run** made, soma_er
 }
 
 /* Until it waits, then with an answer to its end. */
-static soma_code run_journaled(soma_error** error) {
+static soma_code run_with_journal(int is_hosted, soma_error** error) {
   soma_journal* journal = NULL;
   soma_run* made = NULL;
   soma_value* value = NULL;
   soma_blob *runs = NULL, *records = NULL;
   of_node = SOMA_OK;
-  soma_code code = make_journaled(&journal, &made, error);
+  soma_code code = make_journaled(is_hosted, &journal, &made, error);
   if (code == SOMA_OK) {
     soma_error* waits = NULL;
     code = soma_run_execute(made, NULL, NULL, &value, &waits);
@@ -437,6 +466,15 @@ static soma_code run_journaled(soma_error** error) {
   soma_blob_release(records);
   soma_run_release(made);
   soma_journal_release(journal);
+  return code;
+}
+
+static soma_code run_journaled(soma_error** error) { return run_with_journal(0, error); }
+
+static soma_code run_hosted(soma_error** error) {
+  keeper_begin(&keeper);
+  const soma_code code = run_with_journal(1, error);
+  keeper_end(&keeper);
   return code;
 }
 
@@ -577,6 +615,40 @@ static soma_code trace_gradient(soma_error** error) {
   return code;
 }
 
+static const char program[] =
+    "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
+    "{\"id\":\"talk\",\"kind\":\"program\",\"model\":\"m\",\"task\":\"generate\","
+    "\"cacheable\":true,"
+    "\"config\":{\"max_tokens\":4,\"system\":\"sing\",\"temperature\":0.5}}],\"edges\":[]}";
+
+/* A graph that runs the session, with a cache that asks which model that is. */
+static soma_code run_program(soma_error** error) {
+  soma_graph* graph = NULL;
+  soma_plan* made = NULL;
+  soma_ops* ops = NULL;
+  soma_run* of = NULL;
+  soma_cache* cache = NULL;
+  soma_value *input = NULL, *value = NULL;
+  soma_code code = soma_graph_parse(runtime, program, SOMA_NUL, &graph, error);
+  if (code == SOMA_OK) code = soma_plan_compile(graph, NULL, &made, error);
+  if (code == SOMA_OK) code = soma_ops_create(runtime, &ops, error);
+  if (code == SOMA_OK) code = soma_ops_add_session(ops, "m", SOMA_NUL, session, error);
+  if (code == SOMA_OK) code = soma_run_create(made, ops, NULL, &of, error);
+  if (code == SOMA_OK) code = soma_cache_create(runtime, NULL, &cache, error);
+  if (code == SOMA_OK) code = soma_run_set_cache(of, cache, error);
+  if (code == SOMA_OK) code = soma_value_of_text(runtime, "hello", SOMA_NUL, &input, error);
+  if (code == SOMA_OK) code = soma_run_execute(of, input, NULL, &value, error);
+  if (code == SOMA_OK) CHECK(soma_value_kind(value) == SOMA_VALUE_TEXT);
+  soma_graph_release(graph);
+  soma_plan_release(made);
+  soma_ops_release(ops);
+  soma_run_release(of);
+  soma_cache_release(cache);
+  soma_value_release(input);
+  soma_value_release(value);
+  return code;
+}
+
 /* Fails each allocation of a phase in turn. A phase that leaves nothing behind may do without some,
  * and then goes on to the next. */
 typedef enum { MAKES_SOMETHING, LEAVES_NOTHING } Kind;
@@ -623,13 +695,16 @@ int main(int count, char** arguments) {
   each_failure("values", LEAVES_NOTHING, make_values);
   each_failure("build graph", LEAVES_NOTHING, build_graph);
   each_failure("compile graph", MAKES_SOMETHING, compile_graph);
+  each_failure("plan cache", LEAVES_NOTHING, compile_cached);
   each_failure("make run", MAKES_SOMETHING, make_run);
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);
   each_failure("journal", LEAVES_NOTHING, run_journaled);
+  each_failure("hosted journal", LEAVES_NOTHING, run_hosted);
   each_failure("cache", LEAVES_NOTHING, run_with_cache);
   CHECK(trace_gradient(NULL) == SOMA_OK); /* makes a slot for its calls, which the runtime keeps */
   each_failure("gradient", LEAVES_NOTHING, trace_gradient);
+  each_failure("program", LEAVES_NOTHING, run_program);
   CHECK(events > 0);
   soma_plan_release(plan);
   soma_run_release(run);

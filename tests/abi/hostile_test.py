@@ -4,9 +4,9 @@
 Every function is called with sound arguments of which one at a time is made bad: NULL, a handle of
 every other type, text that is no UTF-8, lengths and counts that no memory has, numbers at their
 ends. The sound call must succeed; a refused one must give an error object with a reason, and leave
-`out` NULL. Call and step objects exist only while a node runs: what concerns them runs in a node of
-a real run. The cases run in a child process that says what it is about to do, so that a crash names
-its case.
+`out` NULL. Call, step and reply objects exist only while a callback runs: what concerns them runs
+in a real one. The cases run in a child process that says what it is about to do, so that a crash
+names its case.
 """
 import ctypes
 import json
@@ -83,6 +83,19 @@ def on_effect(_user, _effect):
     pass
 
 
+@CALLBACKS["soma_journal_load_fn"]
+def on_load(_user, _run, _length, _reply):
+    return CONSTANTS["SOMA_CONTINUE"]
+
+
+@CALLBACKS["soma_journal_append_fn"]
+def on_append(_user, _run, _length, _number, _entry, _size, _reply):
+    return CONSTANTS["SOMA_CONTINUE"]
+
+
+# struct_size and reserved, then the functions; the last two may be missing.
+STORE = (ctypes.c_uint64 * 5)(40, ctypes.cast(on_load, ctypes.c_void_p).value,
+                              ctypes.cast(on_append, ctypes.c_void_p).value, 0, 0)
 SOUND_CALLBACKS = {"soma_token_fn": on_token, "soma_tick_fn": tick, "soma_node_fn": on_node,
                    "soma_event_fn": on_event, "soma_step_fn": on_step, "soma_effect_fn": on_effect}
 
@@ -158,6 +171,7 @@ class World:
         soma, handles = self.soma, self.handles
         handles["soma_value"] = soma.call("value_parse", runtime, *soma.text('{"a":1}'))
         handles["soma_graph"] = soma.call("graph_parse", runtime, *soma.text(GRAPH % "std.sum"))
+        handles["soma_plan_cache"] = soma.call("plan_cache_create", runtime, None)
         handles["soma_plan"] = soma.call("plan_compile", handles["soma_graph"], None)
         handles["soma_ops"] = soma.call("ops_create", runtime)
         handles["soma_cache"] = soma.call(
@@ -177,7 +191,7 @@ class World:
                       ("soma_ops_allow_processes", "environment"):
                           soma.call("value_parse", runtime, *soma.text('{"PATH":"/bin"}'))}
         for function in ("add", "add_prepare", "add_vjp", "set_gradient_sum", "add_step",
-                         "add_handler", "allow_processes"):
+                         "add_handler", "add_session", "allow_processes"):
             self.apart[f"soma_ops_{function}", "ops"] = soma.call("ops_create", runtime)
         for function in ("add_prepare", "add_vjp"):
             soma.call("ops_add", self.apart[f"soma_ops_{function}", "ops"], *soma.text("x"), 0,
@@ -190,6 +204,7 @@ class World:
         self.run_input = number
         self.compile_options, self.run_options = soma.options("compile"), soma.options("run")
         self.cache_options = soma.options("cache")
+        self.plan_cache_options = soma.options("plan_cache")
 
     def make_run(self):
         return self.soma.call("run_create", self.handles["soma_plan"], self.handles["soma_ops"],
@@ -270,7 +285,9 @@ class World:
             return self.generate
         if name in ("soma_fusion_plan_create", "soma_circuit_explain"):
             return self.plan
-        if name in ("soma_plan_compile", "soma_graph_check"):
+        if name == "soma_plan_cache_create":
+            return self.plan_cache_options
+        if name in ("soma_plan_compile", "soma_plan_cache_compile", "soma_graph_check"):
             return self.compile_options
         if name == "soma_run_create":
             return self.run_options
@@ -307,6 +324,8 @@ class World:
             return ctypes.addressof(self.tokens)
         if kind == "size_t":
             return SOMA_NUL if name.endswith("length") else 0 if name == "index" else 1
+        if kind == "const soma_journal_store*":
+            return ctypes.addressof(STORE)
         if kind in SOUND_CALLBACKS:
             return ctypes.cast(SOUND_CALLBACKS[kind], ctypes.c_void_p).value
         if kind.endswith("*") or kind in CALLBACKS:
@@ -464,6 +483,31 @@ class Count:
         if problems:
             raise problems[0]
 
+    def in_a_reply(self, body):
+        """Lists the journals of a host, whose function calls body with the reply object."""
+        soma, problems = self.world.soma, []
+
+        @CALLBACKS["soma_journal_list_fn"]
+        def on_list(_user, reply):
+            try:
+                body(reply)
+            except Exception as problem:  # ctypes would print it and go on
+                problems.append(problem)
+            return CONSTANTS["SOMA_CONTINUE"]
+
+        table = (ctypes.c_uint64 * 5)(*STORE[:3], ctypes.cast(on_list, ctypes.c_void_p).value, 0)
+        journal = soma.call("journal_create_hosted", self.world.handles["soma_runtime"],
+                            ctypes.addressof(table), None, None)
+        try:
+            soma.call("journal_list", journal)
+            problems.append(AssertionError("the function was told to fail, and did not"))
+        except Failure as failure:
+            if not failure.reason.startswith("journal."):
+                problems.append(failure)
+        soma.library.soma_journal_release(journal)
+        if problems:
+            raise problems[0]
+
 
 def child():
     world = World()
@@ -471,11 +515,13 @@ def child():
     names = [name for name in FUNCTIONS if not name.endswith(("_retain", "_release"))]
     of_calls = [name for name in names if name.startswith("soma_call_")]
     of_steps = [name for name in names if name.startswith("soma_step_")]
-    others = [name for name in names if name not in of_calls + of_steps]
+    of_replies = [name for name in names if name.startswith("soma_journal_reply_")]
+    others = [name for name in names if name not in of_calls + of_steps + of_replies]
     count.run(others)
     # There is none: all are refused.
     count.run(of_calls, lambda what: what.startswith("call: "))
     count.run(of_steps, lambda what: what.startswith("step: "))
+    count.run(of_replies, lambda what: what.startswith("reply: "))
     count.count_references({**world.handles, "NULL": None})
 
     def body(kind, functions):
@@ -489,6 +535,7 @@ def child():
 
     count.in_a_node(body("soma_call", of_calls))
     count.in_a_node(body("soma_step", of_steps), of_step=True)
+    count.in_a_reply(body("soma_journal_reply", of_replies))
     soma_run_release = world.soma.library.soma_run_release
     soma_run_release(world.waiting_run)
     for kind, handle in world.handles.items():  # still alive, and none released by a wrong call

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Proves the life of objects, callbacks and the library: lifetime.c, lifetime_graphs.c,
-lifetime_caches.c, lifetime_gradients.c, reload.c."""
+lifetime_caches.c, lifetime_gradients.c, lifetime_journals.c, lifetime_plans.c,
+lifetime_programs.c, reload.c."""
 import sys
 import tempfile
 
@@ -15,5 +16,8 @@ graphs = program.run("lifetime_graphs")
 with tempfile.TemporaryDirectory() as folder:
     caches = program.run("lifetime_caches", folder)
 gradients = program.run("lifetime_gradients")
+journals = program.run("lifetime_journals")
+plans = program.run("lifetime_plans")
+programs = program.run("lifetime_programs", program.TINY, program.TINY.replace("q4_1", "q8_0"))
 again = program.run("reload", program.LIBRARY, linked=False)
-sys.exit(whole or left or graphs or caches or gradients or again)
+sys.exit(whole or left or graphs or caches or gradients or journals or plans or programs or again)

@@ -215,6 +215,24 @@ void test_processes(const soma::runtime& runtime) {
   CHECK(reason_of([&] { soma::run refused(plan, ops); }) == "value.kind");
 }
 
+void test_programs(const soma::runtime& runtime, const soma::model& model) {
+  const soma::plan plan(graph::node(
+      runtime, R"({"id":"talk","kind":"program","model":"m","task":"generate",)"
+               R"("config":{"max_tokens":6,"ignore_end":true}})"));
+  soma::ops ops;
+  CHECK(reason_of([&] { soma::run unbound(plan, ops); }) == "run.unbound_op");
+  ops.add_session("m", soma::session(model));
+  soma::run run(plan, ops), other(plan, ops);
+  ops = soma::ops();  // the runs keep what they have
+  const std::string said(run.execute(value::of(runtime, "hello")).text());
+  soma::sequence sequence{soma::session(model)};
+  soma::options settings("generate");
+  settings.set("tokens", 6).set("ignore_end", true);
+  const std::string alone = sequence.generate(model.chat_tokens({{"user", "hello"}}), settings);
+  CHECK(!said.empty() && value::parse(runtime, alone).at("text").text() == said);
+  CHECK(other.execute(value::of(runtime, "hello")).text() == said);
+}
+
 void test_loop(const soma::runtime& runtime) {
   const graph body = node(runtime, "more", "std.add", "{\"value\":1}") >>
                      graph::function(runtime, "judge");
@@ -455,6 +473,19 @@ void test_lives(const soma::runtime& runtime) {
   CHECK(kept.use_count() == 1);
 }
 
+void test_plan_cache(const soma::runtime& runtime) {
+  const soma::plan_cache cache(runtime, soma::options("plan_cache").set("plans", 2));
+  const auto piece = [&] { return graph::node(runtime, R"({"id":"a","op":"std.identity"})"); };
+  const soma::plan first = cache.compile(piece()), second = cache.compile(piece());
+  CHECK(first.get() == second.get());
+  CHECK(soma::run(second).execute(value::of(runtime, 5)).integer() == 5);
+  CHECK(reason_of([&] {
+          cache.compile(graph::node(runtime, R"({"id":"a","kind":"loop"})"));
+        }) == "loop.empty_body");
+  const value facts = value::parse(runtime, cache.facts());
+  CHECK(facts.at("hits").integer() == 1 && facts.at("misses").integer() == 2);
+}
+
 void test_cache(const soma::runtime& runtime) {
   int calls = 0;
   soma::ops ops;
@@ -501,6 +532,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);
   test_observer(runtime);
+  test_plan_cache(runtime);
   test_cache(runtime);
   test_lives(runtime);
 }
@@ -574,6 +606,7 @@ int main(int count, char** arguments) {
   std::optional<soma::session> session;
   session.emplace(model, soma::options("session").set("context", 64));
   test_generate(*session);
+  test_programs(runtime, model);
   test_cancel(runtime, *session);
   test_steps(session);
   std::printf("%d passed, %d failed\n", passed, failed);

@@ -4,6 +4,7 @@
 import html.parser
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -405,9 +406,29 @@ class Run(Shared):
         self.assertEqual(self.value(remote, 1, "--remote", "inline"), 2)
 
     def test_long_runs_say_on_stderr_how_far_they_are(self):
-        result = self.done("run", self.file(graph([sleep("a", 150), sleep("b", 150)], "a>b")))
+        nodes = [sleep(name, 800) for name in "abcd"]
+        path = self.file(graph(nodes, "a>b", "b>c", "c>d"))
+        quiet = subprocess.Popen([TOOL, "run", path, "--json"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        result = self.done("run", path)
         self.assertEqual(result.stdout, "null\n")
-        self.assertRegex(result.stderr, r"(?m)^run 50 %$")
+        self.assertRegex(result.stderr, r"\A(run \d+ %, about \d+ s left\n)+\Z")
+        self.assertEqual(quiet.communicate(timeout=LIMIT_S), ("null\n", ""))
+
+    def test_short_runs_say_nothing(self):
+        self.assertEqual(self.done("run", self.file(graph([sleep("a", 100)]))).stderr, "")
+
+    def test_a_terminal_has_a_bar_that_goes_when_the_run_ends(self):
+        nodes = [sleep("a", 300) | {"cost_us": 300_000}, sleep("b", 300) | {"cost_us": 300_000}]
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        with subprocess.Popen([TOOL, "run", self.file(graph(nodes, "a>b"))], stderr=theirs,
+                              stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.communicate(timeout=LIMIT_S)[0], "null\n")
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()
+        self.assertRegex(shown, r"\rrun      \[#{12}\.{13}\] 50 %, about 1 s left\033\[K")
+        self.assertTrue(shown.endswith("\r\033[K"))
 
     def test_interrupt_stops_with_130(self):
         trace = self.folder / "trace.json"
@@ -644,6 +665,7 @@ class Page(Shared):
         blocks = re.findall(r"^```(json)?\n(.*?)^```$", self.text, re.M | re.S)
         self.assertGreater(len(blocks), 20)
         tools = f'soma() {{ "{Path(TOOL).resolve()}" "$@"; }}\n'
+        (self.folder / "model.gguf").symlink_to(Path(MODEL).resolve())
         for (is_document, document), (is_other, shown) in zip(blocks[::2], blocks[1::2]):
             self.assertTrue(is_document and not is_other, shown)
             (self.folder / "graph.json").write_text(document, "utf-8")

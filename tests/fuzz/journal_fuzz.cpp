@@ -1,9 +1,11 @@
-// Opens arbitrary files as a run's journal: a database, or a sound database with an arbitrary log.
-// What is read can be read again, and gives the same; what is refused says why.
+// Opens arbitrary files as a run's journal: a database, or a sound database with an arbitrary log;
+// and reads arbitrary bytes as an entry of a host's. What is read can be read again, and gives the
+// same; what is refused says why.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "journal/entry.hpp"
 #include "journal/journal.hpp"
 #include "journal/sqlite_store.hpp"
 
@@ -80,6 +82,22 @@ std::optional<std::vector<Record>> read_journal(const std::string& path) {
   return records;
 }
 
+// As a journal's first entry, and as the one behind a sound first one.
+void read_entry(std::string_view bytes) {
+  const Result<RunIdentity> identity = EntryChain().read_first(bytes);
+  if (identity.ok()) check(EntryChain().write_first(*identity) == bytes);
+  EntryChain chain, again;
+  const std::string first = again.write_first({"run", "plan", "input"});
+  check(chain.read_first(first).ok());
+  std::vector<Record> records;
+  const Status read = chain.read_next(bytes, [](void* user, Record record) {
+    static_cast<std::vector<Record>*>(user)->push_back(std::move(record));
+    return Status();
+  }, &records);
+  if (read.ok()) check(again.write_next(records) == bytes);
+  if (!read.ok()) check(!read.error().message().empty());
+}
+
 }  // namespace
 
 }  // namespace soma
@@ -89,7 +107,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   static const std::string path = make_folder() + "/run.journal";
   static const std::vector<u8> sound = sound_database(path);
   if (size == 0) return 0;
-  // The first byte says which of the two files the others are.
+  // The first byte says what the others are.
+  if (data[0] == 'E') {
+    read_entry({reinterpret_cast<const char*>(data + 1), size - 1});
+    return 0;
+  }
   const bool is_log = data[0] == 'W';
   const std::span<const u8> bytes(data + 1, size - 1);
   write_file(path, is_log ? std::span<const u8>(sound) : bytes);

@@ -27,6 +27,39 @@ def count_up(passes=None):
                                 **({"until": judge} if not passes else until), **bound))
 
 
+class Estimates(unittest.TestCase):
+    """What events say of the end; how it is found out, tests/unit/run/forecast_test.cpp proves."""
+
+    def told(self, *pieces):
+        events = []
+        run = soma.Run(soma.Graph(*pieces).compile(), observer=events.append, threads=1)
+        for _ in range(2):
+            run.execute(0)
+        half = len(events) // 2
+        self.assertEqual([event["event"] for event in events[:half]],
+                         [event["event"] for event in events[half:]])
+        return events[:half], events[half:]
+
+    def test_what_is_declared_is_known_from_the_start(self):
+        def costly(id):
+            return soma.Node(id, op="std.identity", cost_us=1e9)
+        first, _ = self.told(costly("a") >> costly("b"))
+        self.assertEqual(first[0]["eta_ns"], 2 * 10**12)
+        self.assertNotIn("eta_ns", first[-1])           # it has ended
+
+    def test_what_is_unknown_is_left_out_until_it_is_known(self):
+        first, second = self.told(std("identity", "a") >> std("test", "b", predicate="it == 0"))
+        self.assertNotIn("eta_ns", first[0])
+        self.assertIn("eta_ns", second[0])              # it took some time before
+
+    def test_a_loop_that_a_signal_ends_is_unknown(self):
+        judge = std("test", "judge", predicate="it < 3")
+        loop = soma.loop(std("add", "more", value=1) >> judge, "again", carry_from="more",
+                         until=judge, max_iterations=9)
+        for events in self.told(loop):
+            self.assertNotIn("eta_ns", events[0])
+
+
 class Driving(unittest.TestCase):
     def test_pieces_end_with_the_value(self):
         run = soma.Run(count_up(5).compile(), threads=1)

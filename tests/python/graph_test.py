@@ -661,11 +661,13 @@ class Lifetimes(Shared):
 
 class Samples(unittest.TestCase):
     def test_what_the_manuals_show_is_what_comes(self):
-        for name, value in (("README.md", "{'count': 3, 'longest': 'graphs'}"),
-                            ("bindings/python/README.md", "{'large': '160 is large'}")):
+        for name, mark, value in (
+                ("README.md", "soma.Graph(", "{'count': 3, 'longest': 'graphs'}"),
+                ("README.md", "sessions=", "The capital of Peru is Lima."),
+                ("bindings/python/README.md", "soma.Graph(", "{'large': '160 is large'}")):
             blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / name).read_text("utf-8"),
                                 re.M | re.S)
-            code = next(block for block in blocks if "soma.Graph(" in block)
+            code = next(block for block in blocks if mark in block)
             self.assertRegex(code, rf"print\(graph\.run\(.*\)\) +# {re.escape(value)}")
             done = subprocess.run([sys.executable, "-c", "import soma\n" + code],
                                   capture_output=True, text=True, timeout=LIMIT_S)

@@ -23,12 +23,13 @@ from ._errors import (
     Incompatible, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
     ResourceExhausted, SomaError, Suspended, Unavailable, Unimplemented,
 )
-from ._graph import Graph, subgraph
+from ._graph import Graph, PlanCache, subgraph
+from ._journal import Journal
 from ._library import build_info, has, version
 from ._model import Generation, Model, Runtime, Sequence, Session
 from ._node import Function, Node, Piece, branch, handoff, loop, node
 from ._run import Call, Plan, Processes, Run
-from ._step import Ask, Child, Effect, HandOver, Handler, Journal, Suspend, first, handler, step
+from ._step import Ask, Child, Effect, HandOver, Handler, Suspend, first, handler, step
 from ._tensor import Tensor
 
 __version__ = version()
@@ -36,8 +37,8 @@ __all__ = [
     "Aborted", "AlreadyExists", "Ask", "Cache", "Call", "Cancelled", "Child", "DataLoss",
     "DeadlineExceeded", "Effect", "FailedPrecondition", "FileNotFound", "Function", "Generation",
     "Graph", "HandOver", "Handler", "Incompatible", "Internal", "InvalidArgument", "Journal",
-    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "Processes",
-    "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError", "Suspend",
-    "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info", "first",
-    "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
+    "Model", "Node", "NotFound", "OutOfRange", "PermissionDenied", "Piece", "Plan", "PlanCache",
+    "Processes", "ResourceExhausted", "Run", "Runtime", "Sequence", "Session", "SomaError",
+    "Suspend", "Suspended", "Tensor", "Unavailable", "Unimplemented", "branch", "build_info",
+    "first", "handler", "handoff", "has", "loop", "node", "step", "subgraph", "version",
 ]

@@ -164,16 +164,41 @@ class Graph(Handle):
         settings = Options("compile", options)
         return facts(lib.soma_graph_check, self._raw, settings._raw)["diagnostics"]
 
-    def compile(self, **options: Any) -> Plan:
+    def compile(self, *, cache: "PlanCache | None" = None, **options: Any) -> Plan:
         """The plan, or an exception with everything that is wrong. Options: mode, chunk,
-        parallelize_dag."""
+        parallelize_dag. With a `cache` of the same runtime, a graph that was compiled before is
+        not compiled again."""
         settings = Options("compile", options)
-        raw = make(lib.soma_plan_compile, self._raw, settings._raw)
+        if cache is None:
+            raw = make(lib.soma_plan_compile, self._raw, settings._raw)
+        else:
+            raw = make(lib.soma_plan_cache_compile, cache._raw, self._raw, settings._raw)
         return Plan(self.runtime, raw, self._ops.values())
 
     def run(self, input: Any = None, **given: Any) -> Any:
         """Compiles it, and runs the plan once: see Plan.run."""
         return self.compile().run(input, **given)
+
+
+class PlanCache(Handle):
+    """Plans in memory, for graphs that are made again and again: Graph.compile(cache=…) finds the
+    plan of an equal graph with equal options, however that came about. Any number of threads may
+    use it; a graph that several ask for at once is compiled once. At most `plans` are kept, of
+    about `memory_bytes` together; those unused longest go."""
+
+    _release = "soma_plan_cache_release"
+
+    def __init__(self, *, plans: int | None = None, memory_bytes: int | None = None,
+                 runtime: Runtime | None = None) -> None:
+        self.runtime = runtime or Runtime()
+        settings = Options("plan_cache", {"plans": plans, "memory_bytes": memory_bytes})
+        super().__init__(make(lib.soma_plan_cache_create, self.runtime._raw, settings._raw))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """"hits", "misses", "failures" (of these), "evicted", "plans", "plans_max", "bytes",
+        "bytes_max"."""
+        return facts(lib.soma_plan_cache_facts, self._raw)
 
 
 def _setting(key: str, value: Any, ids: dict[Node, str]) -> Any:

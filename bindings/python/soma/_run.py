@@ -15,7 +15,7 @@ from . import _api
 from ._cache import Cache
 from ._errors import Aborted, FailedPrecondition, SomaError
 from ._library import Handle, Options, blob, call, facts, lib, make, utf8
-from ._model import Runtime
+from ._model import Model, Runtime, Session
 from ._value import Value, drop, from_value, keep, kept, to_value
 from ._watch import Watch, take_room
 
@@ -346,14 +346,24 @@ def _is_text(name: str) -> bool:
         return False
 
 
+def _session_of(given: Any) -> Session:
+    if isinstance(given, Model):
+        return given.session
+    if not isinstance(given, Session):
+        raise TypeError(f"what runs a program is a soma.Session or a soma.Model, not {given!r}")
+    return given
+
+
 class _Ops(Handle):
     _release = "soma_ops_release"
 
-    def __init__(self, runtime: Runtime, run: "Run") -> None:
+    def __init__(self, runtime: Runtime, run: "Run", sessions: Mapping[str, Any]) -> None:
         super().__init__(make(lib.soma_ops_create, runtime._raw))
         for each in (run._ops, run._handlers):
             for index, op in enumerate(each):
                 op.register(self._raw, keep((index, weakref.ref(run))))
+        for name, session in sessions.items():
+            call(lib.soma_ops_add_session, self._raw, *utf8(name), _session_of(session)._raw)
         if run._processes is not None:
             run._processes._allow(runtime, self._raw)
 
@@ -445,7 +455,9 @@ class Run(Handle):
     of the plan's runtime. `handlers`, made by soma.handler, perform the effects of steps; `ops` are
     functions that no node names, but steps begin. With a `journal` (soma.Journal) and a `run_id`,
     an execution goes on where the last one under that id broke off. `processes` (soma.Processes)
-    lets the plan start programs.
+    lets the plan start programs. `sessions` has a soma.Session, or a soma.Model with its own, for
+    each name of a model that nodes of kind "program" have (plan.facts["models"]); they must be of
+    the plan's runtime.
     """
 
     _release = "soma_run_release"
@@ -454,7 +466,8 @@ class Run(Handle):
                  remote: str | None = None, threads: int | None = None,
                  launch: str | None = None, cache: Cache | None = None,
                  handlers: Iterable[Any] = (), ops: Iterable[Any] = (), journal: Any = None,
-                 run_id: str | None = None, processes: Processes | None = None) -> None:
+                 run_id: str | None = None, processes: Processes | None = None,
+                 sessions: Mapping[str, Session | Model] | None = None) -> None:
         take_room()
         self.plan = plan
         self._processes = processes
@@ -466,7 +479,7 @@ class Run(Handle):
         self._execution: _Execution | None = None
         self._executing = threading.Lock()
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        bound = _Ops(plan.runtime, self)
+        bound = _Ops(plan.runtime, self, sessions or {})
         super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
             call(lib.soma_run_set_cache, self._raw, cache._raw)

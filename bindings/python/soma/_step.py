@@ -1,4 +1,4 @@
-"""Steps as generators, who performs their effects, and the journals that remember both."""
+"""Steps as generators, and who performs their effects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Generator, Iterable
 
 from . import _api
-from ._library import Handle, blob, call, facts, lib, make, utf8
+from ._library import Handle, call, facts, lib, make, utf8
 from ._model import Runtime
 from ._node import Function, _op_name
 from ._run import Op, _message
@@ -340,45 +340,6 @@ _loop = _Loop()
 
 
 # ---- Journals
-
-class Journal(Handle):
-    """Where runs are remembered: in a folder, or, without one, as long as this object lives, and
-    then for graphs of its runtime only."""
-
-    _release = "soma_journal_release"
-
-    def __init__(self, folder: Any = None, *, runtime: Runtime | None = None) -> None:
-        self.runtime = runtime or Runtime()
-        self._folder = None if folder is None else str(folder)
-        if folder is None:
-            super().__init__(make(lib.soma_journal_create, self.runtime._raw))
-        else:
-            super().__init__(make(lib.soma_journal_open, self.runtime._raw, *utf8(self._folder)))
-
-    def _within(self, runtime: Runtime) -> "Journal":
-        if runtime is self.runtime or self._folder is None:
-            return self
-        return Journal(self._folder, runtime=runtime)
-
-    def list(self) -> list[dict[str, Any]]:
-        """All runs: "run", "state" ("in_use", "broken", "waiting", "ended", "unreadable"),
-        "records", "last", "waiting" ("path", "turn", "index", "reason"), …"""
-        return facts(lib.soma_journal_list, self._raw)
-
-    def show(self, run: str) -> str:
-        """All records of a run, as lines of JSON."""
-        return blob(lib.soma_journal_show, self._raw, *utf8(run)).decode()
-
-    def answer(self, run: str, value: Any, path: str | None = None) -> None:
-        """Answers what a run waits for; `path` says where, if it waits at several places."""
-        content = to_value(self.runtime, value)
-        where = utf8(path) if path is not None else (None, 0)
-        call(lib.soma_journal_answer, self._raw, *utf8(run), *where, content._raw)
-
-    def remove(self, run: str) -> None:
-        """Forgets a run, for good."""
-        call(lib.soma_journal_remove, self._raw, *utf8(run))
-
 
 # ---- The library's side: see _run.py
 

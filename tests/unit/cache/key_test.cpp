@@ -59,6 +59,14 @@ TEST_CASE("settings that hold something opaque have no digest") {
   CHECK_FALSE(node_digest(made));
 }
 
+TEST_CASE("a program's digest depends on the node and on what it computes by, and is no node's") {
+  const DigestBytes a = digest_of("a"), b = digest_of("b");
+  const std::set<DigestBytes> digests = {a, b, program_digest(a, a), program_digest(a, b),
+                                         program_digest(b, a), content_key(a, b).bytes,
+                                         recipe_key(a, b).bytes};
+  CHECK(digests.size() == 7);
+}
+
 TEST_CASE("recipes differ in what is read, from which port, under which name, in which order") {
   const DigestBytes n = digest_of("n"), a = digest_of("a"), b = digest_of("b");
   std::set<DigestBytes> recipes;

@@ -3,7 +3,7 @@
 #include <map>
 #include <thread>
 
-#include "unit/journal/places.hpp"
+#include "unit/journal/keepers.hpp"
 
 namespace soma {
 
@@ -17,7 +17,9 @@ template <typename Test>
 void each_store(Test test) {
   MemoryPlace memory;
   FilePlace file;
-  for (TestPlace* place : {static_cast<TestPlace*>(&memory), static_cast<TestPlace*>(&file)}) {
+  HostedPlace hosted;
+  for (TestPlace* place : {static_cast<TestPlace*>(&memory), static_cast<TestPlace*>(&file),
+                           static_cast<TestPlace*>(&hosted)}) {
     CAPTURE(place->name());
     test(*place);
   }

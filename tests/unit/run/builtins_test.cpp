@@ -125,7 +125,7 @@ TEST_CASE("wrong settings are found before the run, all of them") {
   const Error error = std::move(Run::create(plan, ops, {})).error();
   REQUIRE(error.others().size() == 1);
   CHECK(error.others()[0].message() ==
-        "config: 'valeu' is no setting of std.add, which takes value");
+        "node 'x': config: 'valeu' is no setting of std.add, which takes value");
 }
 
 }  // namespace soma
