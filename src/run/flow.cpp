@@ -130,7 +130,8 @@ void Flow::clear() noexcept {
 }
 
 Value Flow::result() {
-  Value value = join(yielded_);
+  // Nothing: an earlier branch has failed, and whoever asks is about to hear of it.
+  Value value = yielded_.empty() ? Value() : join(yielded_);
   clear();
   return value;
 }
