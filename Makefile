@@ -300,9 +300,11 @@ check: deps $(MODEL)
 
 # A script of these folders is a test: it runs from here and prints its counters (tests/run.py).
 scripts = $(sort $(wildcard $(1:%=tests/%/*_test.py)))
+# PyTorch comes with three gigabytes of packages: not for who just wants to see whether it works.
+HEAVY_SCRIPTS := tests/python/torch_test.py
 TEST_SCRIPTS := $(call scripts,golden oracle cli bench) \
-  $(sort $(wildcard bindings/python/tests/*_test.py tests/python/*_test.py))
-CHECK_SCRIPTS := $(call scripts,tidy abi install)
+  $(sort $(filter-out $(HEAVY_SCRIPTS),$(wildcard tests/python/*_test.py)))
+CHECK_SCRIPTS := $(call scripts,tidy abi install) $(HEAVY_SCRIPTS)
 script_name = $(subst /,.,$(patsubst tests/%,%,$(1:%_test.py=%)))
 build_step = $(MAKE) --no-print-directory -j$(shell nproc)
 TEST_ENV := SOMA_TEST_MODEL=$(MODEL) SOMA_TINY_DIR=$(TINY) SOMA_LIBRARY=$(LIB)/libsoma.so \

@@ -130,8 +130,8 @@ void Flow::clear() noexcept {
 }
 
 Value Flow::result() {
-  // Nothing: an earlier branch has failed, and whoever asks is about to hear of it.
-  Value value = yielded_.empty() ? Value() : join(yielded_);
+  // Dropped: an earlier branch has failed, and whoever asks is about to hear of it.
+  Value value = is_dropped_ ? Value() : join(yielded_);
   clear();
   return value;
 }
