@@ -91,8 +91,8 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
  * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done",
  * "total", "eta_ns", "code", "message".
  *
- * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if something
- * is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
+ * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if
+ * something is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
  * op, took before in this run. A loop that a signal ends makes it unknown, and so does a node that
  * takes more than twice as long as it should.
  *

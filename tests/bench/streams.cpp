@@ -112,8 +112,9 @@ double cost_us(Run& run) {
 }  // namespace
 
 int main() {
-  std::printf("microseconds a chunk, through %d nodes\n%-9s %-8s %9s %9s %9s %14s\n", stages, "body",
-              "threads", "libsoma", "oneTBB", "loop", "of oneTBB");
+  std::printf("microseconds a chunk, through %d nodes\n", stages);
+  std::printf("%-9s %-8s %9s %9s %9s %14s\n", "body", "threads", "libsoma", "oneTBB", "loop",
+              "of oneTBB");
   for (const double body : {0.0, 1.0, 10.0, 50.0}) {
     for (const int threads : {1, 2}) {
       body_us = body;
