@@ -91,6 +91,7 @@ Record output_record(Site site, std::string_view name, const Value& input) {
 
 Status set_output(Record& record, const Value& output) {
   SOMA_ASSIGN(record.content, exact(record.site, "what it yielded", output));
+  record.at_ns = wall_clock_ns();  // it may have taken long
   return {};
 }
 

@@ -472,6 +472,14 @@ TEST_CASE("what can't be recorded fails, and says where") {
   CHECK(run_identity("", "p", Value()).error().id() == "journal.run_id");
 }
 
+TEST_CASE("an output is recorded with the time when it was there, which may take long") {
+  Record record = output_record({"n", 0, 0}, "op", Value());
+  const i64 asked_ns = record.at_ns;
+  while (wall_clock_ns() == asked_ns) continue;
+  REQUIRE(set_output(record, Value::integer(1)).ok());
+  CHECK(record.at_ns > asked_ns);
+}
+
 TEST_CASE("a run whose value has no exact form ends all the same, and is walked again") {
   u32 calls = 0;
   auto opaque = [&](NodeCall& call) -> Status {
