@@ -92,9 +92,9 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
  * "total", "eta_ns", "code", "message".
  *
  * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if
- * something is known of all that is left: what nodes declare as "cost_us", or how long the same node, or its
- * op, took before in this run. A loop that a signal ends makes it unknown, and so does a node that
- * takes more than twice as long as it should.
+ * something is known of all that is left: what nodes declare as "cost_us", or how long the same
+ * node, or its op, took before in this run. A loop that a signal ends makes it unknown, and so does
+ * a node that takes more than twice as long as it should.
  *
  * Called where it happens, one call at a time; it must not call libsoma but for retain and
  * release. */

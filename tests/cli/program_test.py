@@ -77,12 +77,9 @@ class Programs(WithModel):
             tool.stdin.write('"Tell me a story."')
             tool.stdin.close()
             tool.stdin = None
-            phases = []
             for line in tool.stderr:
-                phases.append(line.partition(" ")[0])
-                if phases[-1] == "run":  # it generates, and would for half a minute and more
+                if line.startswith("run "):  # it generates, and would for half a minute and more
                     break
-            self.assertIn("pack", phases)
             begin = time.monotonic()
             tool.send_signal(signal.SIGINT)
             out, said = tool.communicate(timeout=LIMIT_S)
