@@ -6,8 +6,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
-#include "account.h"
-#include "check.h"
+#include "runtime.h"
 
 static atomic_int calls;
 static char key[65];            /* of the last event that has one */
@@ -32,17 +31,6 @@ static void observe(void* user, const char* event, size_t length) {
   skips += strstr(event, "\"node_skipped\"") != NULL;
   failures += strstr(event, "\"cache_failed\"") != NULL;
   if (at) memcpy(key, at + 7, 64);
-}
-
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account, account_destroy,
-                                  &error));
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
 }
 
 static const char chain[] =
@@ -91,7 +79,7 @@ static int has(const soma_cache* cache, const char* text) {
 static void test_release_in_any_order(const char* folder) {
   for (int order = 0; order < 6; ++order) {
     Account account = {0};
-    soma_runtime* runtime = make_runtime(&account);
+    soma_runtime* runtime = make_runtime(&account, 0);
     soma_run* run = make_run(runtime);
     soma_cache* cache = NULL;
     if (order % 2 == 0) {
@@ -114,7 +102,7 @@ static void test_release_in_any_order(const char* folder) {
 
 static void test_exchange(void) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_run* run = make_run(runtime);
   soma_cache *first = NULL, *second = NULL;
   int unwatched = 0;
@@ -145,7 +133,7 @@ static void test_exchange(void) {
 
 static void test_pins_and_sweeps(const char* folder) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_run* run = make_run(runtime);
   soma_cache *cache = NULL, *none = NULL;
   soma_blob* json = NULL;
@@ -187,7 +175,7 @@ static void test_pins_and_sweeps(const char* folder) {
 
 static void test_a_cache_without_room_fails_no_run(void) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_run* run = make_run(runtime);
   soma_cache* cache = NULL;
   soma_options* settings = NULL;
@@ -229,7 +217,7 @@ static void* execute_often(void* user) {
 
 static void test_many_threads(const char* folder) {
   Account account = {0};
-  Shared shared = {make_runtime(&account), NULL};
+  Shared shared = {make_runtime(&account, 0), NULL};
   pthread_t threads[3];
   GOOD(soma_cache_open(shared.runtime, folder, SOMA_NUL, NULL, &shared.cache, &error));
   for (int i = 0; i < 3; ++i) pthread_create(&threads[i], NULL, execute_often, &shared);
@@ -242,7 +230,7 @@ static void test_many_threads(const char* folder) {
 
 static void test_runtimes_do_not_mix(void) {
   Account account = {0}, other_account = {0};
-  soma_runtime *runtime = make_runtime(&account), *other = make_runtime(&other_account);
+  soma_runtime *runtime = make_runtime(&account, 0), *other = make_runtime(&other_account, 0);
   soma_run* run = make_run(runtime);
   soma_cache* foreign = NULL;
   GOOD(soma_cache_create(other, NULL, &foreign, &error));

@@ -4,8 +4,7 @@
  * usage: lifetime_gradients
  */
 #define _GNU_SOURCE
-#include "account.h"
-#include "check.h"
+#include "runtime.h"
 
 /* What the functions know. */
 typedef struct {
@@ -80,17 +79,6 @@ static const char two_leaves[] =
     "{\"id\":\"a\",\"kind\":\"function\",\"op\":\"same\",\"differentiable\":true},"
     "{\"id\":\"b\",\"kind\":\"function\",\"op\":\"same\",\"differentiable\":true}],\"edges\":[]}";
 
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account, account_destroy,
-                                  &error));
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
-}
-
 static soma_plan* make_plan(const soma_runtime* runtime, const char* mode) {
   soma_graph* graph = NULL;
   soma_options* settings = NULL;
@@ -142,7 +130,7 @@ static soma_value* ones(const Host* host) {
 static void test_functions_live_as_long_as_their_ops(void) {
   Account account = {0};
   Host host = {0};
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 0);
   soma_run* run = make_run(&host, "differentiable", 1);
   soma_value *given = ones(&host), *out = NULL;
   int64_t sum = 0;
@@ -173,7 +161,7 @@ static void test_failures(void) {
   Host host = {0};
   soma_value *given, *out = NULL;
   soma_error* error = NULL;
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 0);
   soma_run* run = make_run(&host, "differentiable", 0);
   given = ones(&host);
   BAD(soma_run_backward(run, given, NULL, &out, &error), SOMA_FAILED_PRECONDITION,
@@ -216,7 +204,7 @@ static void test_refusals(void) {
   Host host = {0};
   int destroyed = 0;
   soma_ops* ops = NULL;
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 0);
   GOOD(soma_ops_create(host.runtime, &ops, &error));
   BAD(soma_ops_add_vjp(ops, "none", SOMA_NUL, 0, gradient, &destroyed, count_destroy, &error),
       SOMA_OUT_OF_RANGE, "argument.range");

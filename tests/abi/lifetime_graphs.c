@@ -7,8 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "account.h"
-#include "check.h"
+#include "runtime.h"
 
 /* What a node's function and an observer know. */
 typedef struct {
@@ -71,20 +70,6 @@ static int32_t accident(void* user, soma_call* call) {
   return 0;
 }
 
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_int(settings, "threads", SOMA_NUL, 1, &error));
-  if (account) {
-    GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account,
-                                    account_destroy, &error));
-  }
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
-}
-
 /* A plan of one chain of two nodes: the identity, and a node of an op of ours. */
 static soma_plan* plan_of(const soma_runtime* runtime, const char* op) {
   soma_graph* graph = NULL;
@@ -144,7 +129,7 @@ static World build(Account* account, Host* host) {
   World w = {0};
   uint32_t node = 0;
   *host = (Host){0};
-  w.runtime = host->runtime = make_runtime(account);
+  w.runtime = host->runtime = make_runtime(account, 1);
   GOOD(soma_value_parse(w.runtime, "{\"a\":[1,\"text\"]}", SOMA_NUL, &w.input, &error));
   GOOD(soma_graph_create(w.runtime, &w.graph, &error));
   GOOD(soma_graph_add_function(w.graph, "keep", SOMA_NUL, NULL, 0, &node, &error));
@@ -305,7 +290,7 @@ static void test_ops_destroy_once(void) {
 
 static void test_opaque_destroy_once(void) {
   Host host = {0};
-  soma_runtime* runtime = make_runtime(NULL);
+  soma_runtime* runtime = make_runtime(NULL, 1);
   soma_value *mine = NULL, *map = NULL, *out = NULL;
   const char* keys[] = {"x", "y"};
   const soma_value* twice[2];
@@ -388,7 +373,7 @@ static const char* detail(const soma_error* error, const char* key) {
 static void test_failures_say_where_and_leave_the_run_usable(void) {
   Account account = {0};
   Host host = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 1);
   soma_run* run = run_of(runtime, ONE_NODE("refuse"), "refuse", refuse, &host);
   for (int i = 0; i < 3; ++i) {
     soma_error* failure = NULL;
@@ -441,7 +426,7 @@ static void test_a_node_may_release_its_run(void) {
   Host host = {0};
   soma_value* out = NULL;
   int64_t number = 0;
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 1);
   host.run = run_of(host.runtime, ONE_NODE("reenter"), "reenter", reenter, &host);
   GOOD(soma_run_execute(host.run, NULL, NULL, &out, &error));
   CHECK(host.calls == 1 && host.op_destroyed == 2);
@@ -476,7 +461,7 @@ static void test_cancelling(void) {
   Account account = {0};
   Host host = {0};
   soma_value* out = NULL;
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 1);
   host.run = run_of(host.runtime, endless, "visit", visit, &host);
   GOOD(soma_cancel_create(host.runtime, &host.cancel, &error));
   BAD(soma_run_execute(host.run, NULL, host.cancel, &out, &error), SOMA_CANCELLED, "cancelled");
@@ -541,7 +526,7 @@ static void test_steps_are_cancelled_and_abandoned(void) {
   Host host = {0};
   soma_value* out = NULL;
   soma_cancel* stop = NULL;
-  host.runtime = make_runtime(&account);
+  host.runtime = make_runtime(&account, 1);
   host.run = run_of(host.runtime, endless, "visit", visit, &host);
   GOOD(soma_run_abandon(host.run, &error)); /* nothing has been started */
   GOOD(soma_cancel_create(host.runtime, &stop, &error));
@@ -585,7 +570,7 @@ static void test_a_call_that_is_over_stays_over(void) {
   soma_graph* graph = NULL;
   soma_plan* plan = NULL;
   soma_run* run = NULL;
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 1);
   GOOD(soma_graph_parse(runtime, often, SOMA_NUL, &graph, &error));
   GOOD(soma_plan_compile(graph, NULL, &plan, &error));
   GOOD(soma_ops_create(runtime, &ops, &error));

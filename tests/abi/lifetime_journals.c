@@ -4,9 +4,8 @@
  * usage: lifetime_journals
  */
 #define _GNU_SOURCE
-#include "account.h"
-#include "check.h"
 #include "keeper.h"
+#include "runtime.h"
 
 static atomic_int performed, retried;
 
@@ -30,17 +29,6 @@ static void echo(void* user, soma_effect* effect) {
   performed += 1;
   retried += soma_effect_is_retry(effect);
   GOOD(soma_effect_complete(effect, soma_effect_payload(effect), &error));
-}
-
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account, account_destroy,
-                                  &error));
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
 }
 
 static const char one_step[] =
@@ -117,7 +105,7 @@ static void test_a_run_goes_on_in_any_order_of_releases(void) {
     Account account = {0};
     Keeper keeper;
     keeper_begin(&keeper);
-    soma_runtime* runtime = make_runtime(&account);
+    soma_runtime* runtime = make_runtime(&account, 0);
     soma_journal* journal = make_journal(runtime, &keeper);
     soma_run* run = make_journaled(runtime, journal, "r");
     performed = 0;
@@ -146,7 +134,7 @@ static void test_another_process_takes_over(void) {
   keeper_begin(&keeper);
   performed = 0;
   for (int life = 0; life < 3; ++life) {
-    soma_runtime* runtime = make_runtime(&account);
+    soma_runtime* runtime = make_runtime(&account, 0);
     soma_journal* journal = make_journal(runtime, &keeper);
     soma_run* run = make_journaled(runtime, journal, "r");
     if (life == 0) waits(run);
@@ -164,7 +152,7 @@ static void test_what_the_host_loses_or_spoils(void) {
   Account account = {0};
   Keeper keeper;
   keeper_begin(&keeper);
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_journal* journal = make_journal(runtime, &keeper);
   soma_run* run = make_journaled(runtime, journal, "r");
   performed = retried = 0;
@@ -244,7 +232,7 @@ static void test_appends_that_fail(void) {
       Account account = {0};
       Keeper keeper;
       keeper_begin(&keeper);
-      soma_runtime* runtime = make_runtime(&account);
+      soma_runtime* runtime = make_runtime(&account, 0);
       soma_journal* journal = make_journal(runtime, &keeper);
       soma_run* run = make_journaled(runtime, journal, "r");
       performed = retried = 0;
@@ -288,7 +276,7 @@ static void test_tables(void) {
   Account account = {0};
   Keeper keeper;
   keeper_begin(&keeper);
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_journal* journal = NULL;
   int destroyed = 0, gone = 0;
   const uint32_t sizes[] = {0, 4, sizeof(soma_journal_store) - 1, 4096, UINT32_MAX};
@@ -359,7 +347,7 @@ static void test_many_runs_at_once(void) {
   keeper_begin(&keeper);
   Crew crew[THREADS];
   pthread_t threads[THREADS];
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_journal* journal = make_journal(runtime, &keeper);
   performed = 0;
   for (int i = 0; i < THREADS; ++i) {

@@ -6,19 +6,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
-#include "account.h"
-#include "check.h"
-
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account, account_destroy,
-                                  &error));
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
-}
+#include "runtime.h"
 
 /* A chain of so many nodes; its last one has the id. */
 static soma_graph* make_graph(soma_runtime* runtime, int nodes, const char* last) {
@@ -74,7 +62,7 @@ static soma_blob* document(const soma_plan* plan) {
 
 static void test_found_and_missed(void) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_plan_cache* cache = make_cache(runtime, NULL, 0);
   soma_graph* graph = make_graph(runtime, 9, "z");
   soma_graph* same = make_graph(runtime, 9, "z");
@@ -125,7 +113,7 @@ static void test_found_and_missed(void) {
 
 static void test_failures_are_not_kept(void) {
   Account account = {0};
-  soma_runtime *runtime = make_runtime(&account), *strange = make_runtime(&account);
+  soma_runtime *runtime = make_runtime(&account, 0), *strange = make_runtime(&account, 0);
   soma_plan_cache* cache = make_cache(runtime, NULL, 0);
   soma_graph* graph = make_graph(runtime, 2, "z");
   soma_graph* foreign = make_graph(strange, 2, "z");
@@ -149,7 +137,7 @@ static void test_failures_are_not_kept(void) {
 
 static void test_bounds(void) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   soma_graph* graphs[4];
   for (int i = 0; i < 4; ++i) graphs[i] = make_graph(runtime, i + 1, "z");
   soma_plan_cache* cache = make_cache(runtime, "plans", 2);
@@ -212,7 +200,7 @@ static void* ask(void* argument) {
 
 static void test_many_threads_compile_once(void) {
   Account account = {0};
-  soma_runtime* runtime = make_runtime(&account);
+  soma_runtime* runtime = make_runtime(&account, 0);
   Crew crew;
   pthread_t threads[THREADS];
   crew.cache = make_cache(runtime, NULL, 0);
@@ -239,7 +227,7 @@ static void test_many_threads_compile_once(void) {
 static void test_release_in_any_order(void) {
   for (int order = 0; order < 6; ++order) {
     Account account = {0};
-    soma_runtime* runtime = make_runtime(&account);
+    soma_runtime* runtime = make_runtime(&account, 0);
     soma_plan_cache* cache = make_cache(runtime, NULL, 0);
     soma_graph* graph = make_graph(runtime, 3, "z");
     soma_plan* plan = compile(cache, graph, NULL);

@@ -5,8 +5,7 @@
  * usage: lifetime_programs MODEL OTHER_MODEL
  */
 #define _GNU_SOURCE
-#include "account.h"
-#include "check.h"
+#include "runtime.h"
 
 static const char *model_path, *other_path;
 
@@ -30,20 +29,6 @@ typedef struct {
   soma_ops* ops;
   soma_run* run;
 } World;
-
-static soma_runtime* make_runtime(Account* account) {
-  soma_runtime* runtime = NULL;
-  soma_options* settings = NULL;
-  GOOD(soma_options_create("runtime", SOMA_NUL, &settings, &error));
-  GOOD(soma_options_set_int(settings, "threads", SOMA_NUL, 2, &error));
-  if (account) {
-    GOOD(soma_options_set_allocator(settings, account_alloc, account_free, account,
-                                    account_destroy, &error));
-  }
-  GOOD(soma_runtime_create(SOMA_HEADER_ABI, settings, &runtime, &error));
-  soma_options_release(settings);
-  return runtime;
-}
 
 static soma_session* make_session(const soma_model* model, int64_t context, int64_t sequences,
                                   const char* policy) {
@@ -86,7 +71,7 @@ static soma_run* run_with(const soma_plan* plan, const soma_ops* ops, const char
 
 static World build(Account* account, const char* document) {
   World w = {0};
-  w.runtime = make_runtime(account);
+  w.runtime = make_runtime(account, 2);
   GOOD(soma_model_open(w.runtime, model_path, SOMA_NUL, NULL, NULL, &w.model, &error));
   w.session = make_session(w.model, 160, 4, "fast");
   w.plan = plan_of(w.runtime, document);
