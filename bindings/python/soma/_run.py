@@ -518,14 +518,7 @@ class Run(Handle):
     def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
         """Runs the plan on `input` and returns its value. What the function of the failing node
         raised, this raises; else what the observer raised first."""
-        attempt, value = self._begin(input, timeout_s)
-        try:
-            done = attempt.go_on(lambda cancel: Value(make(
-                lib.soma_run_execute, self._raw, value._raw, cancel)))
-            assert done is not None
-            return done[0]
-        finally:
-            self._end()
+        return self._whole(lib.soma_run_execute, input, timeout_s)
 
     def start(self, input: Any = None, *, timeout_s: float | None = None) -> "Execution":
         """Begins an execution that goes on piece by piece, on the thread that asks for them."""
@@ -543,10 +536,13 @@ class Run(Handle):
         dict by their ids), through the `vjp` of each node's function: None is zero. For plans of
         mode "differentiable"; as often as one likes. Gradients that meet are added as Python adds,
         lists by their elements and dicts by their keys. What a vjp raises, this raises."""
-        execution, value = self._begin(gradient, timeout_s)
+        return self._whole(lib.soma_run_backward, gradient, timeout_s)
+
+    def _whole(self, function: Any, given: Any, timeout_s: float | None) -> Any:
+        attempt, value = self._begin(given, timeout_s)
         try:
-            done = execution.go_on(lambda cancel: Value(make(
-                lib.soma_run_backward, self._raw, value._raw, cancel)))
+            done = attempt.go_on(lambda cancel: Value(make(
+                function, self._raw, value._raw, cancel)))
             assert done is not None
             return done[0]
         finally:
