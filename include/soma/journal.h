@@ -43,8 +43,9 @@ soma_journal_create(const soma_runtime* runtime, soma_journal** out,
  * is there, "journal.other_plan" if that is of another plan or input, "journal.locked" while
  * another one is at it; one that had ended yields its value and calls nothing. Inputs, results of
  * effects and outputs that are recorded must not be opaque: "journal.opaque". What a step asks for
- * must not change: "journal.divergence". If the journal can't be written, the run fails:
- * "journal.full", "journal.store".
+ * must not change: "journal.divergence". If the journal can't be written, the run fails, for
+ * "journal.full", "journal.store" or "journal.locked": where that happens in a node, as
+ * "run.node_failed" with that reason as the detail "cause".
  * @since 1.0  @own none  @threads one  @blocks no  @null journal id error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_set_journal(soma_run* run, const soma_journal* journal, const char* id, size_t id_length,
@@ -115,7 +116,9 @@ typedef int32_t (SOMA_CALL* soma_journal_load_fn)(void* user, const char* run, s
 
 /* Keeps one entry more; durable when it returns, whole or not at all. If the run has an entry of
  * that number already, or lacks the one before it, another process writes to the same run: it must
- * refuse with SOMA_ALREADY_EXISTS, and so keeps them apart. */
+ * refuse with SOMA_ALREADY_EXISTS. That keeps the journal whole, and ends one of the two; but it
+ * comes too late for an effect that both have begun. So who may start a run twice, in two
+ * processes or with two journal objects, keeps them apart by a lock of its own. */
 typedef int32_t (SOMA_CALL* soma_journal_append_fn)(void* user, const char* run, size_t run_length,
                                                     uint64_t number, const void* entry,
                                                     size_t entry_size, soma_journal_reply* reply);

@@ -50,7 +50,7 @@ soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t versi
  * vjp. A run with a cache keeps the states of nodes that are cacheable and deterministic, by their
  * op, version, settings and input, and finds them again: in the modes "inference", which first
  * looks for the node's value, and "differentiable", where the node itself runs again each time. Of
- * a node with a stream mode it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
+ * a stateful node it is what the first chunk begins with. Errors as of soma_ops_add_vjp.
  * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_length, uint32_t version,
@@ -172,15 +172,16 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_chunk(soma_call* call, uint64_t* index, uint64_t* count,
                 soma_error** error) SOMA_NOEXCEPT;
 
-/* Of a node with a stream mode: what the call for the chunk before has left by soma_call_set_state.
- * For the first chunk, and for all other nodes, what the node's op has prepared; without such, what
- * the node declares as its state, as bytes, or null. NULL if there is no memory for it, or the call
- * is over.
+/* Of a stateful node of a stream: what the call for the chunk before has left by
+ * soma_call_set_state. For the first chunk, and for all other nodes, what the node's op has
+ * prepared; without such, what the node declares as its state, as bytes, or null. NULL if there is
+ * no memory for it, or the call is over.
  * @since 1.0  @own borrowed from call  @threads one  @blocks no  @null call */
 SOMA_API const soma_value* SOMA_CALL soma_call_state(soma_call* call) SOMA_NOEXCEPT;
 
-/* What the call for the next chunk of this execution finds as its state. The value stays yours.
- * "run.input", if the node has no stream mode.
+/* What the call for the next chunk of this execution finds as its state. The value stays yours. In
+ * a journaled run the state of a node with "deterministic": false is recorded with its output.
+ * "run.input", if the node's stream mode is not "stateful".
  * @since 1.0  @own none  @threads one  @blocks no  @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_call_set_state(soma_call* call, const soma_value* value, soma_error** error) SOMA_NOEXCEPT;

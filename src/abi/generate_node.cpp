@@ -205,6 +205,12 @@ Status forward(void* user, NodeCall& call) {
   Cancel cancel;
   cancel.set_tick({goes_on, &call});
   SOMA_ASSIGN(GenerateResult made, generate(*sequence, prompt, wish.options, {}, {}, &cancel));
+  if (made.finish == Finish::ContextFull) {
+    return fail(Reason::context_full,
+                "the answer has no end within the session's context of {} tokens, of which the "
+                "prompt takes {}: ask for less (\"max_tokens\"), or make a session with more",
+                wish.session.session->facts().context, prompt.size());
+  }
   call.output() = Value::text(std::move(made.text));
   return {};
 }

@@ -10,7 +10,7 @@
 // loop's value is its carry's (without one its signal's), so a path into a loop leads through its
 // body to that node, and from there on to the loop's readers; what a body computes beside it leads
 // nowhere, and says nothing. One pass stands for all.
-// A node is opaque if its code runs and is not differentiable; loops and subgraphs hand values on
+// A node is opaque if its code runs and is not differentiable, and a step always is; loops and subgraphs hand values on
 // as they are. A path is cut if an opaque node lies on it behind its start. A differentiable node
 // of which every path is cut gets `gradient.cut`, one of which some are cut `gradient.partly_cut`,
 // with the opaque node that is met first on the first such path by the order of edges. So an opaque
@@ -111,7 +111,8 @@ class Gradients {
   bool is_opaque(u32 value) const {
     if (value >= nodes()) return false;
     const GraphNode& spec = *draft_.nodes[value].spec;
-    return !spec.differentiable && spec.kind != NodeKind::Loop && spec.kind != NodeKind::Subgraph;
+    if (spec.kind == NodeKind::Loop || spec.kind == NodeKind::Subgraph) return false;
+    return !spec.differentiable || spec.kind == NodeKind::Step;
   }
 
   const Draft& draft_;
@@ -123,7 +124,8 @@ class Gradients {
 
 // Whose code can have a gradient at all.
 bool is_differentiable(const GraphNode& node) {
-  return node.differentiable && node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
+  const bool has_code = node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
+  return node.differentiable && has_code && node.kind != NodeKind::Step;
 }
 
 }  // namespace
@@ -138,13 +140,15 @@ void check_gradients(const Draft& draft, const Regions& regions, std::span<const
     if (!is_differentiable(*draft.nodes[node].spec) || paths[node].cut_by == nobody) continue;
     const std::string_view id = draft.nodes[node].id, by = draft.nodes[paths[node].cut_by].id;
     const bool is_partly = paths[node].one_is_whole;
+    const bool is_step = draft.nodes[paths[node].cut_by].spec->kind == NodeKind::Step;
     diagnostics
         .warning(is_partly ? Reason::gradient_partly_cut : Reason::gradient_cut,
                  text("{} cuts the gradient of {} on {}", quoted(by), quoted(id),
                       is_partly ? "some of its paths" : "every path"))
         .node(id)
         .node(by)
-        .advise(text("declare {} as differentiable, if it is", quoted(by)));
+        .advise(is_step ? text("no step passes gradients on: make {} a function", quoted(by))
+                        : text("declare {} as differentiable, if it is", quoted(by)));
   }
 }
 

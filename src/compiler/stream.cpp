@@ -68,8 +68,7 @@ class Streamer {
 
   void check_node(u32 node) {
     const PlanNode& spec = plan_.nodes[node];
-    const bool is_plain = spec.kind == NodeKind::Function || spec.kind == NodeKind::Program;
-    if (!is_plain || is_branch_[node]) {
+    if (spec.kind != NodeKind::Function || is_branch_[node]) {
       diagnostics_
           .error(Reason::stream_construct,
                  text("node {} is a {} and has a stream mode", quoted(spec.id),

@@ -9,6 +9,7 @@
 #include "run/node_call.hpp"
 #include "run/recording.hpp"
 #include "run/run_state.hpp"
+#include "value/describe.hpp"
 
 namespace soma {
 
@@ -38,15 +39,33 @@ struct Binding::Recorded {
     Record record = output_record(site, call.node().op_name(), call.input());
     SOMA_ASSIGN(const Journal::Recorded found, run.journal->find(record));
     if (found.state == Journal::Recorded::State::Done) {
-      SOMA_ASSIGN(call.output(), recorded_value(found.content));
-      return {};
+      SOMA_ASSIGN(Value value, recorded_value(found.content));
+      return restore(call, std::move(value));
     }
     SOMA_TRY(code.forward(code.user, call));
     if (call.was_told_to_stop()) return {};
-    SOMA_TRY(set_output(record, call.output()));
+    SOMA_TRY(set_output(record, what_is_left(call)));
     std::vector<Record> one;
     one.push_back(std::move(record));
     return run.journal->append(std::move(one));
+  }
+  // What the node yielded; of one that keeps a state for the next chunk, a list of that and it.
+  static Value what_is_left(NodeCall& call) {
+    if (!call.keeps_state()) return call.output();
+    return Value::list({call.output(), call.state()});
+  }
+  static Status restore(NodeCall& call, Value value) {
+    if (!call.keeps_state()) {
+      call.output() = std::move(value);
+      return {};
+    }
+    if (!value.is(ValueKind::List) || value.list().size() != 2) {
+      return fail(Reason::journal_corrupt,
+                  "expected what a stateful node yielded and its state, as a list of two, got {}",
+                  describe(value));
+    }
+    call.output() = value.list()[0];
+    return call.set_state(value.list()[1]);
   }
 };
 

@@ -252,7 +252,7 @@ Status Flow::accept(u32 stage) {
     if (it.yields) before = text(", and before that {} values", value_kind_name(*it.yields));
     return fail(Reason::run_stream,
                 "it yielded {} for chunk {} of {}{}: for several chunks it yields lists, bytes or "
-                "texts, all of one kind, to be joined (a list without elements for nothing)",
+                "texts, all of one kind, to be joined (an empty one for nothing)",
                 describe(value), it.chunk.index, it.chunk.count, before);
   }
   it.yields = value.kind();

@@ -285,8 +285,13 @@ Cost Forecast::State::cost(u32 index, bool of_left, i64 at_ns) const {
     case Variant::Empty: return {};
     case Variant::Execute: return own(item.node, of_left, at_ns);
     case Variant::Sequence:
-    case Variant::Composite:
-    case Variant::Stream: return sum(index, of_left);
+    case Variant::Composite: return sum(index, of_left);
+    case Variant::Stream: {
+      // At work, how far it is depends on all of its nodes: their own times say too little.
+      const bool is_at_work = of_left && items[index].at != none &&
+                              nodes[plan.items[item.end - 1].node].phase != Phase::Ended;
+      return is_at_work ? unknown : sum(index, of_left);
+    }
     case Variant::Remote: return of(index + 1, of_left);
     case Variant::Branch: return dearest(index, of_left);
     case Variant::Loop: return passes(index, of_left);

@@ -38,8 +38,7 @@ Value NodeCall::declared_state() const {
 }
 
 Value NodeCall::state() const {
-  const Chunk* const chunk = strand_.run_.streams.chunk(index());
-  if (chunk) return chunk->state;
+  if (keeps_state()) return strand_.run_.streams.chunk(index())->state;
   const Value* const state = prepared_state();
   return state ? *state : declared_state();
 }
@@ -50,12 +49,13 @@ const Value* NodeCall::prepared_state() const {
 }
 
 Status NodeCall::set_state(Value state) {
-  if (Chunk* const chunk = strand_.run_.streams.chunk(index())) {
-    chunk->state = std::move(state);
-    return {};
+  if (!keeps_state()) {
+    return fail(Reason::run_input,
+                "the node keeps no state from call to call: expected stream_mode stateful, got {}",
+                stream_mode_name(node().stream_mode));
   }
-  return fail(Reason::run_input,
-              "the node has no stream mode, so there is no next chunk to keep a state for");
+  strand_.run_.streams.chunk(index())->state = std::move(state);
+  return {};
 }
 
 std::string NodeCall::path() const { return strand_.run_.path(index()); }

@@ -38,11 +38,12 @@ class NodeCall {
   bool was_told_to_stop() const;
   // Which chunk of a stream this call is for: the only one, if the node is in none.
   const Chunk& chunk() const;
-  // Of a node with a stream mode: what the call for the chunk before has left, and this one leaves
-  // for the next; for the first, and for all other nodes, what the node's op has prepared, or else
-  // what the node declares: bytes, or null.
+  // Of a stateful node what the call for the chunk before has left, and this one leaves for the
+  // next; for the first, and for all other nodes, what its op has prepared, or else what the node
+  // declares: bytes, or null.
+  bool keeps_state() const { return node().stream_mode == StreamMode::Stateful; }
   Value state() const;
-  Status set_state(Value state);    // run_input, if the node has no stream mode
+  Status set_state(Value state);    // run_input, if the node is not stateful
   Value declared_state() const;
   const Value* prepared_state() const;  // nullptr: none
   // "refine[3]/judge": ids, and of the loops around it the pass.

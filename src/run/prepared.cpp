@@ -12,7 +12,9 @@
 // and before that (cached.cpp): what is found there needs no state. The mode that is differentiable
 // looks for states only, and no_cache for nothing.
 //
-// Of a node with a stream mode the state is what the first chunk begins with.
+// Of a stateful node in a stream the state is what the first chunk begins with; all other nodes
+// have one prepared for each call, of what they read in it, so that a chunk's value depends on
+// nothing else.
 //
 // Why a state that is found is what preparing would have yielded: the same as of values, which see.
 // What is opaque has no content to be kept or found by.
@@ -66,14 +68,14 @@ void Prepared::clear() {
 Status Prepared::forward(void* self, NodeCall& call) {
   Node& node = *static_cast<Node*>(self);
   node.state.reset();               // so that who prepares sees what is declared
-  if (call.chunk().index == 0) {
+  if (call.chunk().index == 0 || !call.keeps_state()) {
     if (node.owner->run_.values.names_outputs(call.index())) {
       SOMA_TRY(node.owner->run_.values.check_outputs(call.index()));
     }
     Value state;
     SOMA_TRY(node.owner->make_state(node, call, state));
     if (call.was_told_to_stop()) return {};
-    if (call.node().stream_mode != StreamMode::None) {
+    if (call.keeps_state()) {
       SOMA_TRY(call.set_state(std::move(state)));
     } else {
       node.state = std::move(state);

@@ -8,6 +8,15 @@
 
 namespace soma {
 
+namespace {
+
+Error at_chunk(const Chunk& chunk, Error error) {
+  if (chunk.count > 1) error = std::move(error).context(text("chunk {}", chunk.index));
+  return std::move(error).with("chunk", text("{}", chunk.index));
+}
+
+}  // namespace
+
 Streams::Streams(RunState& run, Values& values) : run_(run) {
   for (const Region& stream : run.course.streams()) {
     flows_[stream.item] = std::make_unique<Flow>(run.plan, stream, values);
@@ -43,13 +52,13 @@ void Streams::clear() {
 Status Streams::forward(void* self, NodeCall& call) {
   Node& node = *static_cast<Node*>(self);
   Chunk& chunk = node.flow ? node.flow->chunk(node.stage) : node.alone;
-  if (chunk.index == 0) chunk.state = call.declared_state();
+  if (call.keeps_state() && chunk.index == 0) chunk.state = call.declared_state();
   if (!node.flow) return node.code.forward(node.code.user, call);
   node.flow->provide(node.stage);
   node.owner->tell(Event::Kind::ChunkStarted, call, chunk);
   Status status = node.code.forward(node.code.user, call);
   if (status.ok()) status = node.flow->accept(node.stage);
-  if (!status.ok()) return std::move(status).error().with("chunk", text("{}", chunk.index));
+  if (!status.ok()) return at_chunk(chunk, std::move(status).error());
   node.owner->tell(Event::Kind::ChunkFinished, call, chunk);
   return {};
 }

@@ -115,6 +115,16 @@ class Gradients(unittest.TestCase):
         self.assertEqual(paths, [("same", {"a": 1})] * 2)
         problem.__traceback__ = None
 
+    def test_after_an_execution_in_pieces(self):
+        run = soma.Run(compiled(square() >> square("again")))
+        pieces = run.start(3.0)
+        while not pieces.step():
+            pass
+        self.assertEqual((pieces.value, run.backward(1.0)), (81.0, 108.0))
+        run.start(3.0).abandon()
+        with self.assertRaises(soma.FailedPrecondition):
+            run.backward(1.0)
+
     def test_without_a_tape_or_a_vjp(self):
         run = soma.Run(soma.Graph(square()).compile())
         run.execute(2)

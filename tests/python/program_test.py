@@ -40,6 +40,12 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.run_it(talk(config=sampled), input=turns), sung)
         self.assertEqual(self.run_it(talk(config={**sampled, "system": "Sing."})), sung)
 
+    def test_an_answer_that_has_no_room_is_a_failure(self):
+        session = soma.Session(self.tiny, context=64)
+        with self.assertRaisesRegex(soma.SomaError, "context of 64 tokens") as caught:
+            self.run_it(talk(tokens=200), sessions={"m": session})
+        self.assertIn("session.context.full", str(caught.exception))
+
     def test_nodes_are_pieces_and_functions_are_their_neighbours(self):
         @soma.node
         def shout(text):

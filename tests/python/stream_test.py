@@ -57,7 +57,7 @@ class Streams(unittest.TestCase):
             self.assertEqual((call.chunk, call.is_last_chunk, call.state), (0, True, None))
             call.state = 1
 
-        with self.assertRaisesRegex(soma.SomaError, "no stream mode"):
+        with self.assertRaisesRegex(soma.SomaError, "expected stream_mode stateful"):
             soma.Graph(plain()).run(1)
 
     def test_nodes_work_at_the_same_time(self):

@@ -613,19 +613,26 @@ class Execution:
             self._value = self._attempt.go_on(one, last=False)
             has_failed = False
         finally:
-            if has_failed or self._value is not None:
+            if has_failed:
                 self.abandon()
+            elif self._value is not None:
+                self._let_go()
         return self._value is not None
 
     def abandon(self) -> None:
         """Ends it, in the middle and for good. What is over already stays as it is."""
-        run, self._run = self._run, None
+        run = self._run
         if run is None:
             return
         try:
             call(lib.soma_run_abandon, run._raw)
         finally:
-            self._attempt.end()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        run, self._run = self._run, None
+        self._attempt.end()
+        if run is not None:
             run._end()
 
     def __iter__(self) -> Iterator[None]:

@@ -240,7 +240,7 @@ TEST_CASE("a state begins as declared, and anew each time; without a stream mode
   plain.execute("alone").node().op = "count";
   plain.node().edit().state = {7};
   CHECK(fixture::outcome(plain.take(), ops, numbers(3)).starts_with(
-      "run.node_failed: node 'alone' failed: the node has no stream mode"));
+      "run.node_failed: node 'alone' failed: the node keeps no state from call to call"));
 }
 
 TEST_CASE("stages overlap, and a fast one does not fill the memory before a slow one") {
@@ -315,7 +315,7 @@ TEST_CASE("the first chunk that fails is the error, 1,000 times") {
   CHECK(run->start(numbers(12), nullptr).ok());
   const Result<Value> value = run->finish();
   REQUIRE(!value.ok());
-  CHECK(value.error().message() == "node '1' failed: it is ill");
+  CHECK(value.error().message() == "node '1' failed: chunk 3: it is ill");
   const std::span<const Detail> details = value.error().details();
   const auto chunk = std::ranges::find(details, "chunk", &Detail::key);
   REQUIRE(chunk != details.end());
@@ -479,13 +479,71 @@ TEST_CASE("a journal holds what each chunk yielded, and a resumed run goes on be
     CHECK(run->start(numbers(5), nullptr, journal.get()).ok());
     return fixture::told(run->finish());
   };
-  CHECK(live().starts_with("run.node_failed: node '1' failed: it is ill"));
+  CHECK(live().starts_with("run.node_failed: node '1' failed: chunk 3: it is ill"));
   CHECK(throws == 4);
   failing = 100;
   CHECK(live() == "[1,0,2,1,3,2,4,3,5,4]");
   CHECK(throws == 5);
   CHECK(live() == "[1,0,2,1,3,2,4,3,5,4]");
   CHECK(throws == 5);
+}
+
+TEST_CASE("a resumed run knows the state of a node that is recorded") {
+  fixture::TestOps ops;
+  u32 failing = 2;
+  auto sum = [](NodeCall& call) -> Status {
+    const i64 before = call.state().is_null() ? 0 : call.state().integer();
+    const Value total = Value::integer(before + call.input().list()[0].integer());
+    call.output() = Value::list({total});
+    return call.set_state(total);
+  };
+  auto check = [&](NodeCall& call) -> Status {
+    if (call.chunk().index == failing) return fail(Reason::run_node_failed, "it is ill");
+    call.output() = call.input();
+    return {};
+  };
+  ops.function("sum", sum).function("check", check);
+  Plan plan = chain({{"sum", StreamMode::Stateful}, {"check", StreamMode::Stateless}}, 1);
+  plan.nodes[0].deterministic = false;
+  JournalMemory memory;
+  const RunIdentity identity = run_identity("run", plan.digest(), numbers(6)).value();
+  for (const u32 chunk : {2u, 4u, 100u}) {
+    failing = chunk;
+    const auto journal = Journal::open(memory.open().value(), identity).value();
+    auto run = Run::create(plan, ops, {}).value();
+    CHECK(run->start(numbers(6), nullptr, journal.get()).ok());
+    const std::string outcome = fixture::told(run->finish());
+    CHECK((chunk == 100 ? outcome == "[0,1,3,6,10,15]" : outcome.starts_with("run.node_failed")));
+  }
+}
+
+TEST_CASE("what is prepared for a stateless node depends on its chunk alone") {
+  fixture::TestOps ops;
+  auto add = [](NodeCall& call) -> Status {
+    std::vector<Value> rows;
+    for (const Value& row : call.input().list()) {
+      rows.push_back(Value::integer(row.integer() + call.state().integer()));
+    }
+    call.output() = Value::list(std::move(rows));
+    return {};
+  };
+  ops.function("add", add);
+  const auto first = [](void*, NodeCall& call) -> Status {
+    call.output() = call.input().list()[0];
+    return {};
+  };
+  REQUIRE(ops.add_prepare("add", 0, first, nullptr, nullptr).ok());
+  Plan plan = chain({{"add", StreamMode::Stateless}}, 2);
+  plan.nodes[0].cacheable = true;
+  Cache memory(CacheLimits{});
+  for (const bool is_cached : {false, true}) {
+    const RunOptions options = {.cache = is_cached ? &memory : nullptr};
+    const auto of = [&](std::string_view input) {
+      return fixture::outcome(plan, ops, fixture::value_from(input), options);
+    };
+    CHECK(of("[1,2,3,4]") == "[2,3,6,7]");
+    CHECK(of("[9,9,3,4]") == "[18,18,6,7]");
+  }
 }
 
 TEST_CASE("a cache keeps what stateless nodes yield of a chunk, and tells chunks from wholes") {
