@@ -251,9 +251,9 @@ Status Flow::accept(u32 stage) {
     std::string before;
     if (it.yields) before = text(", and before that {} values", value_kind_name(*it.yields));
     return fail(Reason::run_stream,
-                "it yielded {} for chunk {} of {}{}: for several chunks it yields lists, bytes or "
+                "it yielded {} for one of {} chunks{}: for several chunks it yields lists, bytes or "
                 "texts, all of one kind, to be joined (an empty one for nothing)",
-                describe(value), it.chunk.index, it.chunk.count, before);
+                describe(value), it.chunk.count, before);
   }
   it.yields = value.kind();
   if (it.is_barrier && stage + 1 < stages_.size()) make_room(stage + 1, value);

@@ -206,11 +206,11 @@ TEST_CASE("what is cut, and what is joined") {
   CHECK(of("size", 4, "[1,2,3,4]") == "4");
   CHECK(of("size", 1, "7") == "1");
   CHECK(of("size", 2, "[1,2,3]").starts_with(
-      "run.node_failed: node '0' failed: it yielded the integer 2 for chunk 0 of 2: for several "
-      "chunks it yields lists, bytes or texts, all of one kind, to be joined"));
+      "run.node_failed: node '0' failed: chunk 0: it yielded the integer 2 for one of 2 chunks: "
+      "for several chunks it yields lists, bytes or texts, all of one kind, to be joined"));
   CHECK(of("odd kinds", 1, "[1,2]").starts_with(
-      "run.node_failed: node '0' failed: it yielded a list of 1 for chunk 1 of 2, and before that "
-      "text values: "));
+      "run.node_failed: node '0' failed: chunk 1: it yielded a list of 1 for one of 2 chunks, and "
+      "before that text values: "));
   CHECK(of("odd kinds", 2, "[1,2]") == "\"0/1\"");
   const Plan bytes = chain({{"copy", StreamMode::Stateless}, {"copy", StreamMode::Barrier}}, 3);
   auto run = Run::create(bytes, ops, {}).value();
