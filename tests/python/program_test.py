@@ -41,8 +41,8 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.run_it(talk(config={**sampled, "system": "Sing."})), sung)
 
     def test_an_answer_that_has_no_room_is_a_failure(self):
-        session = soma.Session(self.tiny, context=64)
-        with self.assertRaisesRegex(soma.SomaError, "context of 64 tokens") as caught:
+        session = soma.Session(self.tiny, context=100)
+        with self.assertRaisesRegex(soma.SomaError, "context of 100 tokens") as caught:
             self.run_it(talk(tokens=200), sessions={"m": session})
         self.assertIn("session.context.full", str(caught.exception))
 
