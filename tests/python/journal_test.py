@@ -106,6 +106,24 @@ class Stores(unittest.TestCase):
         with self.assertRaisesRegex(soma.NotFound, "there is no journal"):
             journal.show("r")
 
+    def test_a_run_is_executed_once_at_a_time(self):
+        journal = soma.Journal(store=Memory())
+        refused = []
+
+        @soma.handler("write")
+        def write(payload):
+            # Another graph, with a runtime of its own: the store alone could not tell them apart.
+            with self.assertRaises(soma.FailedPrecondition) as caught:
+                soma.Graph(approve()).run("x", handlers=[write], journal=journal, run_id="r")
+            refused.append(str(caught.exception))
+            return payload
+
+        for _ in range(2):
+            with self.assertRaises(soma.Suspended):
+                soma.Graph(approve()).run("x", handlers=[write], journal=journal, run_id="r")
+        self.assertEqual(len(refused), 1)
+        self.assertIn("journal.locked", refused[0])
+
     def test_the_end_that_a_store_loses_is_done_again_and_no_more(self):
         store = Memory()
         with self.assertRaises(soma.Suspended):

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from . import _api
+from ._errors import FailedPrecondition
 from ._library import Handle, blob, call, facts, lib, make, utf8
 from ._model import Runtime
 from ._run import _message
@@ -27,7 +28,9 @@ class Journal(Handle):
     It need not know what entries mean: what it gives back is checked. `append` raises
     FileExistsError if the run has an entry of that number, which another process wrote. Its methods
     are called on any thread, for different runs at the same time, and must not use this journal. An
-    exception fails the run, which goes on from what the store has when it is executed again.
+    exception fails the run, which goes on from what the store has when it is executed again. A run
+    is executed once at a time by this object; that two processes, or two objects with one store, do
+    not execute the same run is yours to see to, as an effect may then be performed by both.
     """
 
     _release = "soma_journal_release"
@@ -39,6 +42,8 @@ class Journal(Handle):
         self.runtime = runtime or Runtime()
         self._folder = None if folder is None else os.fspath(folder)
         self._store = store
+        self._executing: set[str] = set()  # runs, of this and all journals that are made within it
+        self._changing = _thread.allocate_lock()
         if store is not None:
             raw = _hosted(self.runtime, store)
         elif self._folder is None:
@@ -50,7 +55,21 @@ class Journal(Handle):
     def _within(self, runtime: Runtime) -> "Journal":
         if runtime is self.runtime or (self._folder is None and self._store is None):
             return self
-        return Journal(self._folder, store=self._store, runtime=runtime)
+        other = Journal(self._folder, store=self._store, runtime=runtime)
+        other._executing, other._changing = self._executing, self._changing
+        return other
+
+    def _claim(self, run: str) -> None:
+        """For one execution at a time; a store would only see to it that one of two fails."""
+        with self._changing:
+            if run in self._executing:
+                raise FailedPrecondition(f"the run {run!r} is being executed already",
+                                         "journal.locked")
+            self._executing.add(run)
+
+    def _give_back(self, run: str) -> None:
+        with self._changing:
+            self._executing.discard(run)
 
     def list(self) -> list[dict[str, Any]]:
         """All runs: "run", "state" ("in_use", "broken", "waiting", "ended", "unreadable"),

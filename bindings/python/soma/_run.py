@@ -502,6 +502,9 @@ class Run(Handle):
         self._observer = observer
         self._attempt: _Attempt | None = None
         self._executing = threading.Lock()
+        self._journal: Any = None
+        self._run_id = run_id
+        self._has_claim = False
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
         bound = _Ops(plan.runtime, self, sessions or {})
         super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
@@ -512,8 +515,8 @@ class Run(Handle):
         if (journal is None) != (run_id is None):
             raise ValueError("a journal and a run_id belong together: give both or none")
         if journal is not None:
-            within = _journal_of(journal)._within(plan.runtime)
-            call(lib.soma_run_set_journal, self._raw, within._raw, *utf8(run_id))
+            self._journal = _journal_of(journal)._within(plan.runtime)
+            call(lib.soma_run_set_journal, self._raw, self._journal._raw, *utf8(run_id))
 
     def execute(self, input: Any = None, *, timeout_s: float | None = None) -> Any:
         """Runs the plan on `input` and returns its value. What the function of the failing node
@@ -561,6 +564,9 @@ class Run(Handle):
             raise FailedPrecondition("the run is being executed by another call, or has been "
                                      "started and not ended", "object.busy")
         try:
+            if self._journal is not None:
+                self._journal._claim(self._run_id)
+                self._has_claim = True
             value = to_value(self.plan.runtime, input)
             self._attempt = _Attempt(self.plan.runtime, timeout_s=timeout_s)
             return self._attempt, value
@@ -570,6 +576,9 @@ class Run(Handle):
 
     def _end(self) -> None:
         self._attempt = None
+        if self._has_claim:
+            self._has_claim = False
+            self._journal._give_back(self._run_id)
         self._executing.release()
 
 
