@@ -182,10 +182,13 @@ soma_code soma_journal_reply_fail(soma_journal_reply* reply, soma_code code, con
     if (reply->is_over) {
       return fail(Reason::argument_range, "the reply is over: the host's function has returned");
     }
-    reply->failure = "it gave no reason";  // whatever is wrong with the message: it has failed
-    reply->reason = reason_of(code);
+    if (!reply->failure) {         // whatever is wrong with the message: it has failed
+      reply->failure = "it gave no reason";
+      reply->reason = reason_of(code);
+    }
     SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));
     reply->failure = std::string(text);
+    reply->reason = reason_of(code);
     return {};
   });
 }

@@ -18,7 +18,8 @@ static const char *model_path, *other_path;
   ",\"config\":{\"system\":\"sing\",\"max_tokens\":9,\"temperature\":2,\"top_k\":40,"     \
   "\"top_p\":0.9,\"min_p\":0.01,\"repetition_penalty\":1.5,\"penalty_window\":8,"         \
   "\"seed\":-7,\"stream\":3,\"ignore_end\":true}"
-#define MANY ",\"config\":{\"max_tokens\":500,\"ignore_end\":true}"
+#define MANY ",\"config\":{\"max_tokens\":60,\"ignore_end\":true}"
+#define TOO_MANY ",\"config\":{\"max_tokens\":500,\"ignore_end\":true}"
 #define FEW ",\"config\":{\"max_tokens\":12,\"ignore_end\":true}"
 
 typedef struct {
@@ -313,7 +314,10 @@ static void test_room_that_runs_out(void) {
   long_text[0] = long_text[sizeof long_text - 2] = '"';
   long_text[sizeof long_text - 1] = '\0';
   check_cause(&w, long_text, "session.context.full");
-  /* Where the context ends, the text does, and that is no failure. */
+  /* Half an answer is none. */
+  World cut = build(NULL, GRAPH(PROGRAM("talk", TOO_MANY), ""));
+  check_cause(&cut, "\"hello\"", "session.context.full");
+  release(&cut, 0);
   free(yields(w.runtime, w.run, "\"hello\""));
   w.run = (soma_run_release(w.run), NULL);
   w.ops = (soma_ops_release(w.ops), NULL);
