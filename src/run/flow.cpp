@@ -251,8 +251,8 @@ Status Flow::accept(u32 stage) {
     std::string before;
     if (it.yields) before = text(", and before that {} values", value_kind_name(*it.yields));
     return fail(Reason::run_stream,
-                "it yielded {} for one of {} chunks{}: for several chunks it yields lists, bytes or "
-                "texts, all of one kind, to be joined (an empty one for nothing)",
+                "it yielded {} for one of {} chunks{}: for several chunks it yields lists, bytes "
+                "or texts, all of one kind, to be joined (an empty one for nothing)",
                 describe(value), it.chunk.count, before);
   }
   it.yields = value.kind();

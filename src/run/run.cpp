@@ -262,8 +262,8 @@ Result<Value> Run::backward(Value gradient, const Cancel* cancel) {
   if (!state.tape) {
     const bool is_asked = state.run.plan.mode == PlanMode::Differentiable;
     return fail(Reason::run_no_gradient, "there is no tape to trace a gradient back along: {}",
-                is_asked ? "no node that is declared as differentiable, and does not run in chunks, "
-                           "has an op with a vjp"
+                is_asked ? "no node that is declared as differentiable, and does not run in "
+                           "chunks, has an op with a vjp"
                          : text("the plan's mode is {}: compile it as differentiable",
                                 plan_mode_name(state.run.plan.mode)));
   }
