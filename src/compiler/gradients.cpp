@@ -10,13 +10,14 @@
 // loop's value is its carry's (without one its signal's), so a path into a loop leads through its
 // body to that node, and from there on to the loop's readers; what a body computes beside it leads
 // nowhere, and says nothing. One pass stands for all.
-// A node is opaque if its code runs and is not differentiable, and a step always is; loops and subgraphs hand values on
-// as they are. A path is cut if an opaque node lies on it behind its start. A differentiable node
-// of which every path is cut gets `gradient.cut`, one of which some are cut `gradient.partly_cut`,
-// with the opaque node that is met first on the first such path by the order of edges. So an opaque
-// prefix says nothing, as no gradient wants to go there; and a graph that ends in an opaque metric
-// says so of every node before it, since a plan yields its leaves, and no gradient starts at that
-// one: the loss wants to be a leaf too. A graph without differentiable nodes says nothing at all.
+// A node is opaque if its code runs and is not differentiable, and a step always is; loops and
+// subgraphs hand values on as they are. A path is cut if an opaque node lies on it behind its
+// start. A differentiable node of which every path is cut gets `gradient.cut`, one of which some
+// are cut `gradient.partly_cut`, with the opaque node that is met first on the first such path by
+// the order of edges. So an opaque prefix says nothing, as no gradient wants to go there; and a
+// graph that ends in an opaque metric says so of every node before it, since a plan yields its
+// leaves, and no gradient starts at that one: the loss wants to be a leaf too. A graph without
+// differentiable nodes says nothing at all.
 //
 // How: what has paths is a value: each node's, and for a loop two, what its body is handed and what
 // it yields. Who reads a value, and for a carry the loop that yields it, are its successors, and

@@ -381,7 +381,8 @@ Error Backward::missing() const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const PlanNode& node = plan_.nodes[nodes[i]];
     const std::string_view why = tape_.is_streamed(nodes[i])
-                                     ? "runs in chunks, of which no tape is kept (compile without \"chunk\")"
+                                     ? "runs in chunks, of which no tape is kept (compile "
+                                       "without \"chunk\")"
                                      : "has no vjp";
     const std::string line = text("node {}, whose op {} {}", quoted(node.id),
                                   quoted(node.op_name()), why);
