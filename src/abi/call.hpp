@@ -30,6 +30,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
   }
   soma_call* begin(soma::GradientCall& at_hand) {
     gradient = &at_hand;
+    has_more = true;
     return handle();
   }
   soma_call* handle() {
@@ -39,6 +40,10 @@ struct alignas(128) soma_call final : soma::wall::Object {
   void end() {
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     node = nullptr;
+    if (has_more) forget();
+  }
+  void forget() {
+    has_more = false;
     gradient = nullptr;
     input = {};
     state = {};
@@ -67,6 +72,7 @@ struct alignas(128) soma_call final : soma::wall::Object {
   // Made when they are asked for.
   soma::wall::Ref<soma_value> input, state, yielded_value, gradient_value;
   std::optional<std::string> failure;
+  bool has_more = false;                   // than the node: most calls end without
   soma_call *next_of_all = nullptr, *next_spare = nullptr;  // the slots' lists
 
  private:
@@ -113,6 +119,7 @@ const soma_value* show(soma_call* handle, Find find) {
   if (!is_valid(call) || is_forked(*call)) return nullptr;
   try {
     const MemoryScope inside(call_memory(*call));
+    call->has_more = true;
     return find(*call);
   } catch (...) {
     return nullptr;

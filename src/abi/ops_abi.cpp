@@ -187,6 +187,7 @@ soma_code soma_call_fail(soma_call* handle, const char* message, size_t message_
   soma_call* const call = soma_call::of(handle);
   return perform(call, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("message", message, message_length));
+    call->has_more = true;
     call->failure = std::string(text);
     return {};
   });
