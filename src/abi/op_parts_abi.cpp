@@ -26,16 +26,12 @@ Status call_host_back(void* user, GradientCall& gradient) {
   return said_by_host(answer, here.call.failure);
 }
 
-// Gives the ops a function of the host's, which they drop.
+// A function beside an op's own.
 template <typename Give>
-Status give_host(const soma_ops& ops, soma_node_fn function, UserData user, Give give) {
+Status give_part(const soma_ops& ops, soma_node_fn function, UserData user, Give give) {
   if (!function) return null_argument("function");
   SOMA_TRY(check_open(ops));
-  using Function = Host<soma_node_fn>;
-  std::unique_ptr<Function> host(new Function{ops.runtime, function, std::move(user)});
-  SOMA_TRY(give(host.get(), Function::drop));
-  [[maybe_unused]] Function* const theirs = host.release();
-  return {};
+  return give_host(ops, function, std::move(user), give);
 }
 
 // What a vjp's call shows beside its input, made when it is asked for.
@@ -57,7 +53,7 @@ soma_code soma_ops_add_prepare(soma_ops* ops, const char* name, size_t name_leng
   UserData data(user, destroy);
   return perform(ops, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
-    return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
+    return give_part(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
       return ops->ops.add_prepare(text, version, call_host, host, drop);
     });
   });
@@ -69,7 +65,7 @@ soma_code soma_ops_add_vjp(soma_ops* ops, const char* name, size_t name_length, 
   UserData data(user, destroy);
   return perform(ops, error, [&]() -> Status {
     SOMA_ASSIGN(const std::string_view text, text_argument("name", name, name_length));
-    return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
+    return give_part(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
       return ops->ops.add_vjp(text, version, call_host_back, host, drop);
     });
   });
@@ -79,7 +75,7 @@ soma_code soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* 
                                     soma_destroy_fn destroy, soma_error** error) noexcept {
   UserData data(user, destroy);
   return perform(ops, error, [&]() -> Status {
-    return give_host(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
+    return give_part(*ops, function, std::move(data), [&](void* host, soma_destroy_fn drop) {
       return ops->ops.set_gradient_adder({call_host_back, host, drop});
     });
   });

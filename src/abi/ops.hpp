@@ -32,16 +32,24 @@ struct Host {
   static void drop(void* self) { const std::unique_ptr<Host> last(static_cast<Host*>(self)); }
 };
 
-// An op or a handler of effects with a host's function behind it, which the ops drop.
-template <typename Function, typename Entry>
-Status add_host(soma_ops& ops, Function function, UserData user, Entry entry) {
+// give(host, drop) hands a host's function to the ops, which drop it, unless that fails.
+template <typename Function, typename Give>
+Status give_host(const soma_ops& ops, Function function, UserData user, Give give) {
   std::unique_ptr<Host<Function>> host(
       new Host<Function>{ops.runtime, function, std::move(user)});
-  entry.user = host.get();
-  entry.destroy = Host<Function>::drop;
-  SOMA_TRY(ops.ops.add(std::move(entry)));
+  SOMA_TRY(give(host.get(), Host<Function>::drop));
   [[maybe_unused]] Host<Function>* const theirs = host.release();
   return {};
+}
+
+// An op or a handler of effects with a host's function behind it.
+template <typename Function, typename Entry>
+Status add_host(soma_ops& ops, Function function, UserData user, Entry entry) {
+  return give_host(ops, function, std::move(user), [&](void* host, void (*drop)(void*)) {
+    entry.user = host;
+    entry.destroy = drop;
+    return ops.ops.add(std::move(entry));
+  });
 }
 
 // What a function's return means, and what it said before.

@@ -34,6 +34,16 @@ namespace soma {
 
 namespace {
 
+// Loops and subgraphs hand values on as they are.
+bool has_code(const GraphNode& node) {
+  return node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
+}
+
+// Whose code can have a gradient at all.
+bool is_differentiable(const GraphNode& node) {
+  return node.differentiable && has_code(node) && node.kind != NodeKind::Step;
+}
+
 constexpr u32 nobody = ~u32{0};
 
 // All paths from a value on.
@@ -112,8 +122,7 @@ class Gradients {
   bool is_opaque(u32 value) const {
     if (value >= nodes()) return false;
     const GraphNode& spec = *draft_.nodes[value].spec;
-    if (spec.kind == NodeKind::Loop || spec.kind == NodeKind::Subgraph) return false;
-    return !spec.differentiable || spec.kind == NodeKind::Step;
+    return has_code(spec) && !is_differentiable(spec);
   }
 
   const Draft& draft_;
@@ -122,12 +131,6 @@ class Gradients {
   std::vector<u32> value_;        // by node
   Successors readers_;            // of values
 };
-
-// Whose code can have a gradient at all.
-bool is_differentiable(const GraphNode& node) {
-  const bool has_code = node.kind != NodeKind::Loop && node.kind != NodeKind::Subgraph;
-  return node.differentiable && has_code && node.kind != NodeKind::Step;
-}
 
 }  // namespace
 

@@ -34,7 +34,6 @@ std::unique_ptr<Tape> Tape::of(RunState& run) {
 
 Tape::Tape(RunState& run)
     : run_(run), at_(run.plan.nodes.size(), no_node), choices_(run.course.constructs().size()) {
-  find_streamed();
   const std::span<const NodeVjp> vjps = run.binding->vjps();
   nodes_.reserve(vjps.size());      // the run holds their addresses
   for (const NodeVjp& vjp : vjps) {
@@ -50,13 +49,6 @@ Tape::Tape(RunState& run)
 Tape::~Tape() {
   run_.tape = nullptr;
   for (const Node& node : nodes_) run_.binding->replace(node.vjp.node, node.code);
-}
-
-void Tape::find_streamed() {
-  for (const Region& stream : run_.course.streams()) {
-    is_streamed_.resize(run_.plan.nodes.size());
-    std::fill(is_streamed_.begin() + stream.begin, is_streamed_.begin() + stream.end, true);
-  }
 }
 
 Status Tape::forward(void* self, NodeCall& call) {

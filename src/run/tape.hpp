@@ -51,18 +51,16 @@ class Tape {
   const Node* find(u32 node) const { return at_[node] == no_node ? nullptr : &nodes_[at_[node]]; }
   std::span<const Choice> choices(u32 construct) const { return choices_[construct]; }
   // It lies in a Stream, where it runs once for each chunk.
-  bool is_streamed(u32 node) const { return !is_streamed_.empty() && is_streamed_[node]; }
+  bool is_streamed(u32 node) const { return run_.course.is_in_stream(node); }
 
  private:
   explicit Tape(RunState& run);
-  void find_streamed();
   static Status forward(void* node, NodeCall& call);
 
   RunState& run_;
   std::vector<Node> nodes_;
   std::vector<u32> at_;             // by node of the plan
   std::vector<std::vector<Choice>> choices_;  // by construct
-  std::vector<bool> is_streamed_;   // by node; empty: none
   State state_ = State::Blank;
 };
 
