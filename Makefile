@@ -51,7 +51,7 @@ endif
 OPTIMIZE_release := -O2 -g1
 OPTIMIZE_debug := -O0 -g -D_GLIBCXX_ASSERTIONS
 OPTIMIZE_asan := -O1 -g1 -fno-omit-frame-pointer \
-  -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=all
+  -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all
 OPTIMIZE_tsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
 OPTIMIZE_ubsan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
 SANITIZE_asan := -fsanitize=address,undefined
@@ -77,12 +77,17 @@ ISA_AVX2 := -mavx2 -mfma -mf16c
 ISA_AVX512 := $(ISA_AVX2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
 KERNELS := $(OUT)/obj/backend/cpu/kernels
 OPTIMIZE_KERNELS := $(if $(filter release,$(CONFIG)),-O3)
+# Unrolled over 32 registers, a check of every pointer takes minutes to compile. Undefined behaviour
+# of these files is looked for where the tests compile them too, each instruction a loop.
+EMULATED := $(if $(SANITIZE),-fno-sanitize=undefined)
 $(KERNELS)/avx2/%.o: ISA_FLAGS := $(ISA_AVX2)
-$(KERNELS)/avx512/%.o: ISA_FLAGS := $(ISA_AVX512)
-$(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512)
+$(KERNELS)/avx512/%.o: ISA_FLAGS := $(ISA_AVX512) $(EMULATED)
+$(KERNELS)/amx/%.o: ISA_FLAGS := $(ISA_AVX512) $(EMULATED)
 
 # The tool waits for the library, and CLI11 for the compiler.
 CLI_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g1)
+# A fuzzer steers by what the library's code does, not by what a test does.
+COVERAGE := $(if $(filter asan,$(CONFIG)),-fsanitize=fuzzer-no-link)
 # Tests are compiled to build soon, not to run fast; an assertion that fails knows its own line.
 TEST_FLAGS := $(if $(filter release,$(CONFIG)),-O1 -g0,-O0 -g1)
 
@@ -140,7 +145,8 @@ static: $(LIB)/libsoma.a
 tool: $(if $(CLI_OBJECTS),$(OUT)/soma)
 
 # A change of compiler or flags rebuilds: every object hangs on a file that changes with them.
-FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(TEST_FLAGS) $(CLI_FLAGS) $(SHARED)
+FLAGS := $(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_AVX512) $(COVERAGE) $(TEST_FLAGS) \
+  $(CLI_FLAGS) $(SHARED)
 ifneq ($(file < $(OUT)/flags),$(FLAGS))
   $(shell mkdir -p $(OUT))
   $(file > $(OUT)/flags,$(FLAGS))
@@ -160,7 +166,7 @@ $(OUT)/$(1)/first.hpp.gch: $(OUT)/flags | $(CJSON)/libcjson.a
 	  -MMD -MP -MF $(OUT)/$(1)/first.d -MT $$@ $(OUT)/$(1)/first.hpp -o $$@
 -include $(OUT)/$(1)/first.d
 endef
-$(eval $(call precompiled,obj,base/core.hpp))
+$(eval $(call precompiled,obj,base/core.hpp,$(COVERAGE)))
 $(eval $(call precompiled,tests,base/core.hpp doctest/doctest.h,$(TEST_FLAGS)))
 $(eval $(call precompiled,obj/cli,CLI/CLI.hpp,$(CLI_FLAGS)))
 
@@ -172,7 +178,7 @@ $(KERNELS)/%.o: src/backend/cpu/kernels/%.cpp $(OUT)/flags
 	$(call compile,$(COMPILER) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZE_KERNELS) $(ISA_FLAGS))
 
 $(OUT)/obj/%.o: src/%.cpp $(OUT)/obj/first.hpp.gch | $(GENERATED)
-	$(call compile,$(COMPILER) $(PRECOMPILED) $(CPPFLAGS) $(CXXFLAGS))
+	$(call compile,$(COMPILER) $(PRECOMPILED) $(CPPFLAGS) $(CXXFLAGS) $(COVERAGE))
 # The file that instantiates {fmt} configures it before anything else is read.
 PRECOMPILED := -include $(OUT)/obj/first.hpp
 $(OUT)/obj/base/format.o: PRECOMPILED :=
@@ -247,7 +253,8 @@ LIBFUZZER = $(shell $(COMPILER) -print-file-name=libclang_rt.fuzzer-x86_64.a)
 
 # They include what the library does, and nothing of doctest's, which would ask for its main.
 $(OUT)/tests/fuzz/%.o: tests/fuzz/%.cpp $(OUT)/obj/first.hpp.gch | $(GENERATED)
-	$(call compile,$(COMPILER) -include $(OUT)/obj/first.hpp $(CPPFLAGS) -Itests $(CXXFLAGS))
+	$(call compile,$(COMPILER) -include $(OUT)/obj/first.hpp $(CPPFLAGS) -Itests $(CXXFLAGS) \
+	  $(COVERAGE))
 
 FUZZERS := $(patsubst tests/fuzz/%.cpp,%,$(sort $(wildcard tests/fuzz/*_fuzz.cpp)))
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/objects.a
