@@ -92,6 +92,12 @@ class Graph {
   std::string digest() const;     // BLAKE2b-256 of the document, 64 hexadecimal digits
 };
 
+// Only here is a Graph defined, which a node owns.
+inline GraphNode::GraphNode() = default;
+inline GraphNode::GraphNode(GraphNode&&) noexcept = default;
+inline GraphNode& GraphNode::operator=(GraphNode&&) noexcept = default;
+inline GraphNode::~GraphNode() = default;
+
 // ---- build.cpp: for hosts that write graphs as code
 
 // An id that `graph` does not have yet: snake_case of the name, then _2, _3, … One pass over the

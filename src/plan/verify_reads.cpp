@@ -58,6 +58,8 @@ class ReadCheck {
       item_of_[item.node] = at;
       body_of_[item.node] = body;
     }
+    const bool has_nothing_in_it = item.variant == Variant::Execute && item.end == at + 1;
+    if (has_nothing_in_it && !open_.empty()) return;
     open_.push_back({at, item.variant == Variant::Loop ? at : body, begins_.size(), 0});
   }
 
