@@ -124,6 +124,7 @@ void Memory::Count::add(u64 size) {
 }
 
 Memory* current_memory() { return current; }
+Memory*& current_memory_note() { return current; }
 
 MemoryScope::MemoryScope(Memory* memory) : before_(current) { current = memory; }
 MemoryScope::~MemoryScope() { current = before_; }

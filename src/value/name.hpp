@@ -65,17 +65,33 @@ class Name {
     if (is_outside()) std::unique_ptr<char[]>(outside()).reset();
   }
   void set(std::string_view text) {
-    if (text.size() <= last) {
-      if (!text.empty()) std::memcpy(bytes_, text.data(), text.size());
-      bytes_[last] = static_cast<char>(text.size());
-      return;
-    }
+    if (text.size() <= last) return set_within(text.data(), text.size());
     char* const copy = std::make_unique_for_overwrite<char[]>(text.size()).release();
     std::memcpy(copy, text.data(), text.size());
     const u64 size = text.size();
     std::memcpy(bytes_, &copy, sizeof copy);
     std::memcpy(bytes_ + sizeof copy, &size, last - sizeof copy);
     bytes_[last] = lies_outside;
+  }
+  // Two words, as nobody copies so few bytes faster; what is loaded twice is the same.
+  void set_within(const char* text, size_t size) {
+    u64 words[2] = {0, size << 56};
+    if (size >= 8) {
+      words[0] = load<u64>(text);
+      words[1] |= load<u64>(text + size - 8) >> (8 * (last - size)) >> 8;
+    } else if (size >= 4) {
+      words[0] = load<u32>(text) | load<u32>(text + size - 4) << (8 * (size - 4));
+    } else if (size > 0) {
+      words[0] = load<u8>(text) | load<u8>(text + size / 2) << (8 * (size / 2)) |
+                 load<u8>(text + size - 1) << (8 * (size - 1));
+    }
+    std::memcpy(bytes_, words, sizeof bytes_);
+  }
+  template <typename Part>
+  static u64 load(const char* text) {
+    Part part = 0;
+    std::memcpy(&part, text, sizeof part);
+    return part;
   }
   void take(Name& other) {
     std::memcpy(bytes_, other.bytes_, sizeof bytes_);
