@@ -319,8 +319,11 @@ class Decomposer {
     for (const u32 index : draft_.entering.of(node)) {
       const DraftEdge& edge = draft_.edges[index];
       if (!carries_value(edge)) continue;
-      plan_.sources.push_back(
-          {place_[edge.from], name(draft_.output_of(edge)), name(draft_.input_of(edge))});
+      Source& made = plan_.sources.emplace_back();
+      made.node = place_[edge.from];
+      if (edge.edge && edge.edge->settings.is_usual()) continue;  // no ports
+      made.output = name(draft_.output_of(edge));
+      made.input = name(draft_.input_of(edge));
     }
   }
 

@@ -132,10 +132,16 @@ class Inliner {
 
   // ---- Ids
 
+  static bool is_plain_id(std::string_view id) {
+    return !id.empty() && std::all_of(id.begin(), id.end(), [](char letter) {
+      return letter != '/' && is_plain({&letter, 1});
+    });
+  }
+
   void check_ids(const Graph& graph, std::string_view prefix) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const std::string_view id = graph.nodes[i].id;
-      if (!id.empty() && is_plain(id) && id.find('/') == id.npos) continue;
+      if (is_plain_id(id)) continue;
       const char* fault = nullptr;
       if (id.empty()) fault = "is empty";
       else if (id.find('/') != id.npos) fault = "holds a slash, which stands for a subgraph";
@@ -284,44 +290,51 @@ class Inliner {
     }
   }
 
-  // Edges that share both ends with another, some of them twice. Edges that come by their targets,
-  // and to each by their sources, have none; of others, those to one target are looked at together.
+  // Edges that share both ends with another, some of them twice. If edges come by their targets,
+  // and to each by their sources, there are none; of others, those to one target are looked at
+  // together.
   static std::vector<Ends> parallel_edges(const Graph& graph, const EdgeEnds& resolved) {
     const auto ends_of = [&](u32 index) {
       const GraphEdge& edge = graph.edges[index];
       return Ends{resolved.node(edge.from), resolved.node(edge.to), &edge};
     };
     const u32 count = static_cast<u32>(graph.edges.size());
-    u64 last = 0;
-    u32 sorted = 0;
-    for (; sorted < count; ++sorted) {
-      const Ends ends = ends_of(sorted);
-      const u64 place = u64{ends.to} << 32 | ends.from;
-      if (place <= last && sorted > 0) break;
-      last = place;
-    }
-    if (sorted == count) return {};
-    std::vector<Successors::Pair> by_target;  // (to, edge)
-    by_target.reserve(count);
-    for (u32 i = 0; i < count; ++i) {
+    bool by_ends = true, by_target = true;
+    Ends last = {0, 0, nullptr};
+    for (u32 i = 0; i < count && by_target; ++i) {
       const Ends ends = ends_of(i);
-      const bool has_ends = ends.from != IdIndex::none && ends.to != IdIndex::none;
-      if (has_ends && ends.from != ends.to) by_target.push_back({ends.to, i});
+      by_target = ends.to >= last.to;
+      by_ends = by_ends && (ends.to > last.to || ends.from > last.from || i == 0);
+      last = ends;
     }
-    const u32 nodes = static_cast<u32>(graph.nodes.size());
-    const Successors entering = Successors::of_pairs(nodes, by_target);
-    std::vector<u32> last_from(nodes, IdIndex::none);  // by source: its last edge so far
+    if (by_target && by_ends) return {};
+    std::vector<u32> last_from(graph.nodes.size(), IdIndex::none);  // by source: its last edge
     std::vector<Ends> together;
-    for (u32 node = 0; node < nodes; ++node) {
-      for (const u32 i : entering.of(node)) {
-        const Ends ends = ends_of(i);
-        const u32 before = std::exchange(last_from[ends.from], i);
-        if (before == IdIndex::none || ends_of(before).to != node) continue;
-        together.push_back(ends_of(before));
-        together.push_back(ends);
-      }
+    const auto look_at = [&](u32 index) {
+      const Ends ends = ends_of(index);
+      if (ends.from == IdIndex::none || ends.to == IdIndex::none || ends.from == ends.to) return;
+      const u32 before = std::exchange(last_from[ends.from], index);
+      if (before == IdIndex::none || ends_of(before).to != ends.to) return;
+      together.push_back(ends_of(before));
+      together.push_back(ends);
+    };
+    if (by_target) {
+      for (u32 i = 0; i < count; ++i) look_at(i);
+    } else {
+      const Successors entering = edges_by_target(graph, resolved);
+      for (const u32 i : entering.to) look_at(i);
     }
     return together;
+  }
+
+  static Successors edges_by_target(const Graph& graph, const EdgeEnds& resolved) {
+    std::vector<Successors::Pair> pairs;  // (target, edge)
+    pairs.reserve(graph.edges.size());
+    for (u32 i = 0; i < graph.edges.size(); ++i) {
+      const u32 to = resolved.node(graph.edges[i].to);
+      if (to != IdIndex::none) pairs.push_back({to, i});
+    }
+    return Successors::of_pairs(static_cast<u32>(graph.nodes.size()), pairs);
   }
 
   Draft& draft_;

@@ -56,13 +56,25 @@ std::vector<u32> unless_same(std::vector<u32> numbers) {
 GraphOrigin find_origin(const Graph& graph, const Draft& draft, const Plan& plan,
                         std::vector<u32> places) {
   if (!lies_in_plan(draft)) return GraphOrigin(graph.digest());
-  std::vector<u32> rows(draft.edges.size());
-  for (u32 node = 0; node < draft.nodes.size(); ++node) {
-    u32 row = plan.nodes[places[node]].sources_begin;
-    for (const u32 edge : draft.entering.of(node)) rows[edge] = row++;
+  // row_is(edge, row) for each edge, as long as that is true.
+  const auto each_row = [&](auto row_is) {
+    for (u32 node = 0; node < draft.nodes.size(); ++node) {
+      u32 row = plan.nodes[places[node]].sources_begin;
+      for (const u32 edge : draft.entering.of(node)) {
+        if (!row_is(edge, row++)) return false;
+      }
+    }
+    return true;
+  };
+  std::vector<u32> rows;
+  if (!each_row([](u32 edge, u32 row) { return edge == row; })) {
+    rows.resize(draft.edges.size());
+    each_row([&rows](u32 edge, u32 row) {
+      rows[edge] = row;
+      return true;
+    });
   }
-  return GraphOrigin(digest_of_origin, unless_same(std::move(places)),
-                     unless_same(std::move(rows)));
+  return GraphOrigin(digest_of_origin, unless_same(std::move(places)), std::move(rows));
 }
 
 }  // namespace soma

@@ -36,12 +36,13 @@ class Validator {
 
   void validate() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      if (!spec(node).settings.is_usual()) {
+      const bool has_settings = !spec(node).settings.is_usual();
+      if (has_settings) {
         check_place(node);
         check_numbers(node);
       }
-      check_settings(node);
-      check_kind(node);
+      if (has_settings || !rules_.empty()) check_settings(node);
+      if (spec(node).kind != NodeKind::Function) check_kind(node);
       if (draft_.nodes[node].is_branch) check_arms(node);
       check_isolated(node);
     }

@@ -9,6 +9,11 @@
 
 namespace soma {
 
+// By length, then by bytes: the order of texts that were numbered.
+inline bool comes_after(std::string_view a, std::string_view b) {
+  return a.size() != b.size() ? a.size() > b.size() : a > b;
+}
+
 // Sixteen bytes, half of a std::string: up to 15 bytes of text lie in the object itself, and who
 // has no longer ones allocates nothing. Its last byte is the length of a text within; of another,
 // the first eight are where it lies, and the next seven its length.
@@ -45,6 +50,13 @@ class Name {
   std::string str() const { return std::string(view()); }
   bool empty() const { return bytes_[last] == 0; }
 
+  friend bool comes_after(const Name& a, const Name& b) {
+    if (a.is_outside() || b.is_outside()) return comes_after(a.view(), b.view());
+    if (a.bytes_[last] != b.bytes_[last]) return a.bytes_[last] > b.bytes_[last];
+    const u64 first = a.big_word(0), other = b.big_word(0);
+    return first != other ? first > other : a.big_word(8) > b.big_word(8);
+  }
+
   template <std::convertible_to<std::string_view> Text>
   friend bool operator==(const Name& a, const Text& b) {
     return a.view() == std::string_view(b);
@@ -72,6 +84,9 @@ class Name {
     std::memcpy(bytes_, &copy, sizeof copy);
     std::memcpy(bytes_ + sizeof copy, &size, last - sizeof copy);
     bytes_[last] = lies_outside;
+  }
+  u64 big_word(size_t at) const {
+    return __builtin_bswap64(load<u64>(bytes_ + at));
   }
   // Two words, as nobody copies so few bytes faster; what is loaded twice is the same.
   void set_within(const char* text, size_t size) {

@@ -4,23 +4,12 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "value/name.hpp"
 
 namespace soma {
 
-template <typename TextOf>
-bool ascends(u32 count, TextOf text_of) {
-  std::string_view last;
-  for (u32 i = 0; i < count; ++i) {
-    const std::string_view text = text_of(i);
-    const bool is_greater = text.size() != last.size() ? text.size() > last.size() : text > last;
-    if (!is_greater && i > 0) return false;
-    last = text;
-  }
-  return true;
-}
-
-// Of texts text_of(0) up to text_of(count - 1): the numbers of those that equal an earlier one,
-// ascending.
+// Of texts text_of(0) up to text_of(count - 1), views or names: the numbers of those that equal an
+// earlier one, ascending.
 //
 // Most long lists were numbered by whoever made them, so that each text is longer than the one
 // before, or as long and greater: then none stands twice, which one walk shows.
@@ -30,7 +19,9 @@ bool ascends(u32 count, TextOf text_of) {
 // foresee the hashes.
 template <typename TextOf>
 std::vector<u32> find_repeats(u32 count, TextOf text_of) {
-  if (ascends(count, text_of)) return {};
+  u32 ascending = 1;
+  while (ascending < count && comes_after(text_of(ascending), text_of(ascending - 1))) ++ascending;
+  if (ascending >= count) return {};
   constexpr u32 bucket_bits = 11, none = ~u32{0};  // about as many texts in a bucket
   u32 bits = 0;
   while (bits < 12 && count >> (bucket_bits + bits) != 0) ++bits;

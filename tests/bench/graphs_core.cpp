@@ -124,12 +124,11 @@ int compile_command(const bench::Options& options, const bench::Shape& natural) 
   soma::CompileOptions compile_options;
   compile_options.parallelize_dag = options.dataflow;
   Compiled out;
-  bench::CompileFloor floor;
   const bench::Usage before = bench::Usage::now();
   for (int round = 0; round <= options.pairs; ++round) {
     compile_once(graph, compile_options, shape, out);
     const bench::i64 begun_ns = bench::now_ns();
-    floor.reduce(shape);
+    bench::CompileFloor().reduce(shape);
     out.floor_ns.push_back(static_cast<double>(bench::now_ns() - begun_ns) / shape.nodes);
     out.ratios.push_back(out.all_ns.back() / out.floor_ns.back());
   }
