@@ -63,11 +63,12 @@ class Decomposer {
     u32 node(u32 place) const { return nodes.empty() ? place : nodes[place]; }
   };
   struct Task {
-    enum class Kind : u8 { Close, Region, Block, Nodes };
+    // Blocks: one, and those that come after it in its series.
+    enum class Kind : u8 { Close, Region, Block, Blocks, Nodes };
     Kind kind = Kind::Close;
     bool in_sequence = false;     // Block, Nodes: the item around is a Sequence
     u32 region = 0;               // all but Close
-    u32 first = 0, end = 0;       // Nodes: those; Block: `first`
+    u32 first = 0, end = 0;       // Nodes: those; Block, Blocks: `first`
   };
 
   // The regions of a construct are neighbours, in the order of its entrances.
@@ -82,6 +83,7 @@ class Decomposer {
       case Task::Kind::Close: return writer_.close();
       case Task::Kind::Region: return push_level(task.region, false);
       case Task::Kind::Block: write_block(task); break;
+      case Task::Kind::Blocks: write_blocks(task); break;
       case Task::Kind::Nodes: write_nodes(task); break;
     }
     if (--shapes_[task.region].unwritten == 0) shapes_[task.region] = {};
@@ -91,6 +93,10 @@ class Decomposer {
   void push_block(u32 region, u32 block, bool in_sequence) {
     ++shapes_[region].unwritten;
     tasks_.push_back({Task::Kind::Block, in_sequence, region, block, 0});
+  }
+  void push_blocks(u32 region, u32 first) {
+    ++shapes_[region].unwritten;
+    tasks_.push_back({Task::Kind::Blocks, true, region, first, 0});
   }
   void push_nodes(u32 region, u32 first, u32 end, bool in_sequence) {
     ++shapes_[region].unwritten;
@@ -118,12 +124,33 @@ class Decomposer {
     const u32 count = static_cast<u32>(level.order.size());
     std::vector<u32> at(count);   // in the order, by place in the level
     for (u32 i = 0; i < count; ++i) at[level.order[i]] = i;
-    std::vector<Successors::Pair> pairs;
-    pairs.reserve(level.graph.to.size());
+    Successors out;
+    out.first.reserve(count + size_t{1});
+    out.to.reserve(level.graph.to.size());
     for (u32 i = 0; i < count; ++i) {
-      for (const u32 next : level.graph.of(level.order[i])) pairs.push_back({i, at[next]});
+      fetch(&level.graph.first[level.order[std::min(i + ahead, count - 1)]]);
+      for (const u32 next : level.graph.of(level.order[i])) out.to.push_back(at[next]);
+      out.first.push_back(static_cast<u32>(out.to.size()));
     }
-    return Successors::of_pairs(count, pairs);
+    return out;
+  }
+
+  // Nodes that were added in another order than they run in lie anywhere, and a walk along the order
+  // would wait for memory at each: so what comes soon is asked for.
+  static constexpr u32 ahead = 16;
+  static void fetch(const void* memory) { __builtin_prefetch(memory); }
+  void fetch_soon(const Shape& shape, u32 at, u32 end) const {
+    if (shape.nodes.empty()) return;
+    if (at + ahead < end) {
+      const u32 node = shape.nodes[at + ahead];
+      fetch(&draft_.nodes[node]);
+      draft_.entering.fetch(node);
+    }
+    if (at + ahead / 2 < end) {
+      const u32 node = shape.nodes[at + ahead / 2];
+      fetch(draft_.nodes[node].spec);
+      for (const u32 edge : draft_.entering.of(node)) fetch(&draft_.edges[edge]);
+    }
   }
 
   // ---- Blocks
@@ -148,8 +175,10 @@ class Decomposer {
 
   // One after the other, up to one with tasks that come before the next node.
   void write_nodes(const Task& task) {
+    const Shape& shape = shapes_[task.region];
     for (u32 at = task.first; at < task.end; ++at) {
-      const u32 node = shapes_[task.region].node(at);
+      fetch_soon(shape, at, task.end);
+      const u32 node = shape.node(at);
       const bool is_construct = draft_.nodes[node].is_branch || is_driver(node);
       if (is_construct && at + 1 < task.end) {
         push_nodes(task.region, at + 1, task.end, task.in_sequence);
@@ -168,10 +197,13 @@ class Decomposer {
 
   void write_series(const Task& task) {
     open_sequence(task.in_sequence);
-    const auto first = static_cast<std::ptrdiff_t>(tasks_.size());
-    shapes_[task.region].tree.each_child(
-        task.first, [&](u32 child) { push_block(task.region, child, true); });
-    std::reverse(tasks_.begin() + first, tasks_.end());  // since they are taken from the end
+    push_blocks(task.region, shapes_[task.region].tree.blocks[task.first].first_child);
+  }
+
+  void write_blocks(const Task& task) {
+    const u32 next = shapes_[task.region].tree.blocks[task.first].next;
+    if (next != BlockTree::none) push_blocks(task.region, next);
+    write_block(task);
   }
 
   void write_parallel(const Task& task) {
@@ -321,7 +353,7 @@ class Decomposer {
       if (!carries_value(edge)) continue;
       Source& made = plan_.sources.emplace_back();
       made.node = place_[edge.from];
-      if (edge.edge && edge.edge->settings.is_usual()) continue;  // no ports
+      if (!draft_.traits.has_settings && edge.edge) continue;  // no ports
       made.output = name(draft_.output_of(edge));
       made.input = name(draft_.input_of(edge));
     }
