@@ -19,7 +19,8 @@ typedef struct soma_plan soma_plan;
 /* Compiles a graph. `options` is of kind "compile". Any error that the compiler finds means no
  * plan: the call's error is the first of them, with others attached; its reasons are those named
  * "graph.", "loop.", "branch.", "region.", "schema.", "stream." and "distribute.". Linear in nodes
- * and edges, but for sorting.
+ * and edges, but for sorting. What the plan says of its graph's digest is made when it is first
+ * needed: by its document, its facts, a diff or a journal, and costs what soma_graph_facts does.
  * @since 1.0  @own out  @threads any  @blocks no  @null options error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_plan_compile(const soma_graph* graph, const soma_options* options, soma_plan** out,

@@ -5,6 +5,7 @@
 #include "abi/guard.hpp"
 #include "abi/text_argument.hpp"
 #include "base/json_writer.hpp"
+#include "base/plain.hpp"
 
 using namespace soma;
 using namespace soma::wall;
@@ -16,11 +17,21 @@ Status check_room(size_t count, size_t limit, std::string_view what) {
   return fail(Reason::graph_limit, "the graph has {} {}, and can't have more", count, what);
 }
 
-Status add_node(soma_graph& graph, GraphNode node, uint32_t* out) {
+// A node, or what one is made of.
+template <typename... Parts>
+Status add_node(soma_graph& graph, uint32_t* out, Parts&&... parts) {
   SOMA_TRY(check_room(graph.graph.nodes.size(), Graph::nodes_max, "nodes"));
-  graph.graph.nodes.push_back(std::move(node));
+  graph.graph.nodes.emplace_back(std::forward<Parts>(parts)...);
   *out = static_cast<uint32_t>(graph.graph.nodes.size() - 1);
   return {};
+}
+
+// Ids and the names of ops come by the million, and nearly all are short and plain.
+Result<std::string_view> name_argument(std::string_view name, const char* text, size_t length) {
+  constexpr size_t short_max = 64;
+  const bool is_fine = text && length <= short_max && is_plain({text, length});
+  if (is_fine) return std::string_view(text, length);
+  return text_argument(name, text, length);
 }
 
 Status check_node(const soma_graph& graph, std::string_view name, uint32_t node) {
@@ -73,7 +84,7 @@ soma_code soma_graph_add_node(soma_graph* graph, const char* json, size_t json_l
     if (!out) return null_argument("out");
     SOMA_ASSIGN(const std::string_view text, text_argument("json", json, json_length));
     SOMA_ASSIGN(GraphNode node, Graph::parse_node(text));
-    return add_node(*graph, std::move(node), out);
+    return add_node(*graph, out, std::move(node));
   });
 }
 
@@ -82,12 +93,9 @@ soma_code soma_graph_add_function(soma_graph* graph, const char* id, size_t id_l
                                   soma_error** error) noexcept {
   return perform(graph, error, [&]() -> Status {
     if (!out) return null_argument("out");
-    SOMA_ASSIGN(const std::string_view name, text_argument("id", id, id_length));
-    SOMA_ASSIGN(const std::string_view code, text_argument("op", op, op_length));
-    GraphNode node;
-    node.id = name;
-    node.op = code;
-    return add_node(*graph, std::move(node), out);
+    SOMA_ASSIGN(const std::string_view name, name_argument("id", id, id_length));
+    SOMA_ASSIGN(const std::string_view code, name_argument("op", op, op_length));
+    return add_node(*graph, out, name, code);
   });
 }
 
@@ -113,7 +121,7 @@ soma_code soma_graph_add_subgraph(soma_graph* graph, const char* id, size_t id_l
     if (node.graph->depth() > Graph::nesting_max) {
       return fail(Reason::graph_limit, "subgraphs nest {} deep at most", Graph::nesting_max);
     }
-    return add_node(*graph, std::move(node), out);
+    return add_node(*graph, out, std::move(node));
   });
 }
 
@@ -129,15 +137,15 @@ soma_code soma_graph_add_edge(soma_graph* graph, uint32_t from, uint32_t to, int
     }
     SOMA_ASSIGN(const std::string_view text,
                 text_argument("settings", settings, settings_length));
-    GraphEdge edge;
-    if (!text.empty()) {
-      SOMA_ASSIGN(edge, Graph::parse_edge_settings(text));
-    }
     SOMA_TRY(check_room(graph->graph.edges.size(), Graph::edges_max, "edges"));
+    GraphEdge read;
+    if (!text.empty()) {
+      SOMA_ASSIGN(read, Graph::parse_edge_settings(text));
+    }
+    GraphEdge& edge = graph->graph.edges.emplace_back(std::move(read));
     edge.from = from;
     edge.to = to;
     edge.kind = kind == SOMA_EDGE_DATA ? EdgeKind::Data : EdgeKind::Control;
-    graph->graph.edges.push_back(std::move(edge));
     return {};
   });
 }

@@ -24,11 +24,26 @@ Status admit(const Object& root);                       // refuses a forked chil
 Error null_argument(std::string_view name);
 Error copy_of(const Error& error);                      // in the current account
 
+// What the caller allocates goes where it went before, whatever happens in the call.
+class CallMemory {
+ public:
+  CallMemory() : note_(current_memory_note()), before_(note_) { leave(); }
+  ~CallMemory() { note_ = before_; }
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
+  void enter(Memory* memory) { note_ = memory; }
+  void leave() { note_ = nullptr; }
+
+ private:
+  Memory*& note_;
+  Memory* const before_;
+};
+
 template <Handle T, typename Body>
 soma_code perform(const T* root, soma_error** error, Body&& body) noexcept {
   if (error) *error = nullptr;
   try {
-    const MemoryScope outside(nullptr);
+    CallMemory memory_of_call;
     Ref<T> kept;  // should a callback release the root; an error may lie in its memory
     Memory* memory = nullptr;
     Status status;
@@ -41,8 +56,9 @@ soma_code perform(const T* root, soma_error** error, Body&& body) noexcept {
       }
     }
     if (status.ok()) {
-      const MemoryScope inside(memory);
+      memory_of_call.enter(memory);
       status = body();
+      memory_of_call.leave();
     }
     return status.ok() ? SOMA_OK : report(status.error(), error);
   } catch (...) {

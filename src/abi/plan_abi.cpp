@@ -34,7 +34,7 @@ std::string facts(const Plan& plan) {
   JsonWriter json;
   json.object()
       .field("digest", plan.digest())
-      .field("graph", plan.graph_digest)
+      .field("graph", plan.graph_digest())
       .field("mode", plan_mode_name(plan.mode))
       .field("nodes", plan.nodes.size())
       .field("items", plan.items.size())

@@ -41,15 +41,15 @@ static_assert(sizeof(Header) == smallest_alignment);
 
 #ifdef MADV_HUGEPAGE
 // The system hands out memory page by page, when it is first touched, and takes about 1 ns for each
-// byte of small pages, 0.15 for huge ones. So whole huge pages are asked for where a block has
-// several; where the system knows none, nothing is lost.
+// byte of small pages, 0.15 for huge ones. So huge pages are asked for where a block has several:
+// as many as lie in it, since a last one would be paid for as a whole. Where the system knows none,
+// nothing is lost.
 constexpr size_t huge_page = size_t{2} << 20;
 
 void* allocate_huge(size_t size) {
-  if (size > SIZE_MAX - huge_page) return nullptr;
-  const size_t whole = (size + huge_page - 1) / huge_page * huge_page;
-  void* memory = std::aligned_alloc(huge_page, whole);
-  if (memory) madvise(memory, whole, MADV_HUGEPAGE);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, huge_page, size) != 0) return nullptr;
+  madvise(memory, size / huge_page * huge_page, MADV_HUGEPAGE);
   return memory;
 }
 #else
@@ -124,6 +124,7 @@ void Memory::Count::add(u64 size) {
 }
 
 Memory* current_memory() { return current; }
+Memory*& current_memory_note() { return current; }
 
 MemoryScope::MemoryScope(Memory* memory) : before_(current) { current = memory; }
 MemoryScope::~MemoryScope() { current = before_; }

@@ -40,6 +40,8 @@ class Memory {
 
 // The account that this thread's allocations go to; nullptr: none, plain malloc.
 Memory* current_memory();
+// Where that is noted for this thread, for who changes it more than once in a call.
+Memory*& current_memory_note();
 
 // Makes an account the thread's current one for a scope.
 class MemoryScope {

@@ -44,6 +44,10 @@ size_t find_invalid_utf8(std::string_view text) {
         continue;
       }
     }
+    if (byte_at(text, at) < 0x80) {
+      ++at;
+      continue;
+    }
     const size_t length = character_length(text, at);
     if (length == 0) return at;
     at += length;

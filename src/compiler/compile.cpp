@@ -40,24 +40,28 @@ class Compiler {
     timed("validate", [&] { validate(draft, options_, found()); });
     timed("schema", [&] { check_schema(draft, found()); });
 
-    // From here on there is no cycle, if the order holds all nodes.
-    const std::vector<u32> order = timed("order", [&] { return soma::order(draft, found()); });
-    if (order.size() != draft.nodes.size()) return std::move(out_);
+    // From here on there is no cycle.
+    std::optional<RegionLevel> whole = timed("order", [&] { return order(draft, found()); });
+    if (!whole) return std::move(out_);
 
     // From here on every node has one owner, and every level an order.
-    const Ownership ownership = timed("regions", [&] { return own(draft, found()); });
+    const Ownership ownership =
+        timed("regions", [&] { return own(draft, *std::move(whole), found()); });
     const std::vector<PlanLoop> loops =
         timed("loops", [&] { return resolve_loops(draft, ownership.regions, found()); });
     timed("gradients", [&] { check_gradients(draft, ownership.regions, loops, found()); });
     if (found().has_errors()) return std::move(out_);
 
     // From here on there is a plan, in which each node has its place in time for good.
-    Plan plan = timed("decompose", [&] {
+    Decomposition made = timed("decompose", [&] {
       return decompose(draft, ownership, loops, options_.parallelize_dag, found());
     });
+    Plan plan = std::move(made.plan);
     dump(plan);
     plan.mode = options_.mode;
-    timed("digest", [&] { plan.graph_digest = graph.digest(); });
+    timed("origin", [&] {
+      plan.origin = find_origin(graph, draft, plan, std::move(made.places));
+    });
 
     // Chains first, since a stream is none any more; composites before remotes, so that remote
     // chains fuse too.

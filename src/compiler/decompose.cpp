@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "compiler/passes.hpp"
 #include "compiler/ports.hpp"
+#include "compiler/runs.hpp"
 #include "compiler/series_parallel.hpp"
 
 namespace soma {
@@ -30,9 +31,11 @@ class Decomposer {
       : draft_(draft), ownership_(ownership), loops_(loops), parallelizes_(parallelize_dag),
         diagnostics_(diagnostics) {}
 
-  Plan decompose() && {
+  Decomposition decompose() && {
     place_.assign(draft_.nodes.size(), no_node);
     plan_.nodes.reserve(draft_.nodes.size());
+    plan_.sources.reserve(draft_.edges.size());
+    writer_.reserve(draft_.nodes.size() + 1);
     find_regions_of();
     if (draft_.nodes.empty()) writer_.leaf(Variant::Empty);
     else push_level(Regions::outermost, false);
@@ -43,25 +46,29 @@ class Decomposer {
     }
     plan_.items = std::move(writer_).take();
     resolve_loop_nodes();
-    add_sources();
     add_leaves();
-    return std::move(plan_);
+    return {std::move(plan_), std::move(place_)};
   }
 
  private:
-  // A region's tree, while it is being written.
+  // A region's tree, while it is being written. Its nodes are called by their place in the order.
   struct Shape {
-    BlockTree tree;
-    std::vector<u32> nodes;       // of the draft, by leaf
-    Successors graph;             // of the leaves
+    BlockTree tree;               // whose leaves are runs
+    Runs runs;
+    const Successors* graph = nullptr;  // of the nodes: the level's, or, where that has another order
+    Successors ordered;
+    std::vector<u32> nodes;       // of the draft; empty: its own
     u32 unwritten = 0;            // tasks that need it
+
+    u32 node(u32 place) const { return nodes.empty() ? place : nodes[place]; }
   };
   struct Task {
-    enum class Kind : u8 { Close, Block, Region };
+    // Blocks: one, and those that come after it in its series.
+    enum class Kind : u8 { Close, Region, Block, Blocks, Nodes };
     Kind kind = Kind::Close;
-    bool in_sequence = false;     // Block: the item around it is a Sequence
-    u32 region = 0;               // Block, Region
-    u32 block = 0;                // Block
+    bool in_sequence = false;     // Block, Nodes: the item around is a Sequence
+    u32 region = 0;               // all but Close
+    u32 first = 0, end = 0;       // Nodes: those; Block, Blocks: `first`
   };
 
   // The regions of a construct are neighbours, in the order of its entrances.
@@ -75,27 +82,40 @@ class Decomposer {
     switch (task.kind) {
       case Task::Kind::Close: return writer_.close();
       case Task::Kind::Region: return push_level(task.region, false);
-      case Task::Kind::Block: break;
+      case Task::Kind::Block: write_block(task); break;
+      case Task::Kind::Blocks: write_blocks(task); break;
+      case Task::Kind::Nodes: write_nodes(task); break;
     }
-    write_block(task);
     if (--shapes_[task.region].unwritten == 0) shapes_[task.region] = {};
   }
 
   void push_close() { tasks_.push_back({}); }
   void push_block(u32 region, u32 block, bool in_sequence) {
     ++shapes_[region].unwritten;
-    tasks_.push_back({Task::Kind::Block, in_sequence, region, block});
+    tasks_.push_back({Task::Kind::Block, in_sequence, region, block, 0});
+  }
+  void push_blocks(u32 region, u32 first) {
+    ++shapes_[region].unwritten;
+    tasks_.push_back({Task::Kind::Blocks, true, region, first, 0});
+  }
+  void push_nodes(u32 region, u32 first, u32 end, bool in_sequence) {
+    ++shapes_[region].unwritten;
+    tasks_.push_back({Task::Kind::Nodes, in_sequence, region, first, end});
   }
 
   void push_level(u32 region, bool in_sequence) {
     const RegionLevel& level = ownership_.levels[region];
     Shape& shape = shapes_[region];
-    const u32 count = static_cast<u32>(level.nodes.size());
-    shape.nodes.resize(count);
-    for (u32 i = 0; i < count; ++i) shape.nodes[i] = level.nodes[level.order[i]];
     const bool is_sorted = std::is_sorted(level.order.begin(), level.order.end());
-    shape.graph = is_sorted ? level.graph : in_order(level);
-    shape.tree = series_parallel_tree(shape.graph);
+    shape.nodes = level.nodes;
+    if (!is_sorted) {
+      shape.nodes = level.order;
+      for (u32& node : shape.nodes) node = level.is_whole_draft ? node : level.nodes[node];
+    }
+    if (!is_sorted) shape.ordered = in_order(level);
+    shape.graph = is_sorted ? &level.graph : &shape.ordered;
+    shape.runs = find_runs(*shape.graph);
+    shape.tree = series_parallel_tree(shape.runs.first.empty() ? *shape.graph : shape.runs.graph);
     push_block(region, shape.tree.root, in_sequence);
   }
 
@@ -104,23 +124,67 @@ class Decomposer {
     const u32 count = static_cast<u32>(level.order.size());
     std::vector<u32> at(count);   // in the order, by place in the level
     for (u32 i = 0; i < count; ++i) at[level.order[i]] = i;
-    std::vector<Successors::Pair> pairs;
-    pairs.reserve(level.graph.to.size());
+    Successors out;
+    out.first.reserve(count + size_t{1});
+    out.to.reserve(level.graph.to.size());
     for (u32 i = 0; i < count; ++i) {
-      for (const u32 next : level.graph.of(level.order[i])) pairs.push_back({i, at[next]});
+      fetch(&level.graph.first[level.order[std::min(i + ahead, count - 1)]]);
+      for (const u32 next : level.graph.of(level.order[i])) out.to.push_back(at[next]);
+      out.first.push_back(static_cast<u32>(out.to.size()));
     }
-    return Successors::of_pairs(count, pairs);
+    return out;
+  }
+
+  // Nodes that were added in another order than they run in lie anywhere, and a walk along the order
+  // would wait for memory at each: so what comes soon is asked for.
+  static constexpr u32 ahead = 16;
+  static void fetch(const void* memory) { __builtin_prefetch(memory); }
+  void fetch_soon(const Shape& shape, u32 at, u32 end) const {
+    if (shape.nodes.empty()) return;
+    if (at + ahead < end) {
+      const u32 node = shape.nodes[at + ahead];
+      fetch(&draft_.nodes[node]);
+      draft_.entering.fetch(node);
+    }
+    if (at + ahead / 2 < end) {
+      const u32 node = shape.nodes[at + ahead / 2];
+      fetch(draft_.nodes[node].spec);
+      for (const u32 edge : draft_.entering.of(node)) fetch(&draft_.edges[edge]);
+    }
   }
 
   // ---- Blocks
 
   void write_block(const Task& task) {
     const Shape& shape = shapes_[task.region];
-    switch (shape.tree.blocks[task.block].kind) {
-      case Kind::Leaf: return write_node(shape.nodes[task.block], task.in_sequence);
+    switch (shape.tree.blocks[task.first].kind) {
+      case Kind::Leaf: return write_run(task);
       case Kind::Series: return write_series(task);
       case Kind::Parallel: return write_parallel(task);
       case Kind::Tangle: return write_tangle(task);
+    }
+  }
+
+  void write_run(const Task& task) {
+    const Runs& runs = shapes_[task.region].runs;
+    const u32 first = runs.begin(task.first), end = runs.end(task.first);
+    const bool in_sequence = task.in_sequence || end > first + 1;
+    if (in_sequence) open_sequence(task.in_sequence);
+    push_nodes(task.region, first, end, in_sequence);
+  }
+
+  // One after the other, up to one with tasks that come before the next node.
+  void write_nodes(const Task& task) {
+    const Shape& shape = shapes_[task.region];
+    for (u32 at = task.first; at < task.end; ++at) {
+      fetch_soon(shape, at, task.end);
+      const u32 node = shape.node(at);
+      const bool is_construct = draft_.nodes[node].is_branch || is_driver(node);
+      if (is_construct && at + 1 < task.end) {
+        push_nodes(task.region, at + 1, task.end, task.in_sequence);
+      }
+      write_node(node, task.in_sequence);
+      if (is_construct) return;
     }
   }
 
@@ -133,10 +197,13 @@ class Decomposer {
 
   void write_series(const Task& task) {
     open_sequence(task.in_sequence);
-    const auto first = static_cast<std::ptrdiff_t>(tasks_.size());
-    shapes_[task.region].tree.each_child(
-        task.block, [&](u32 child) { push_block(task.region, child, true); });
-    std::reverse(tasks_.begin() + first, tasks_.end());  // since they are taken from the end
+    push_blocks(task.region, shapes_[task.region].tree.blocks[task.first].first_child);
+  }
+
+  void write_blocks(const Task& task) {
+    const u32 next = shapes_[task.region].tree.blocks[task.first].next;
+    if (next != BlockTree::none) push_blocks(task.region, next);
+    write_block(task);
   }
 
   void write_parallel(const Task& task) {
@@ -150,36 +217,58 @@ class Decomposer {
   }
 
   void write_tangle(const Task& task) {
-    const std::vector<u32> leaves = leaves_of(task);
-    tell_tangle(task.region, leaves);
+    const std::vector<u32> nodes = nodes_of(task);
+    tell_tangle(task.region, nodes);
     if (!parallelizes_) {
       open_sequence(task.in_sequence);
-      push_children(task, leaves, true);
-      return;
+    } else {
+      writer_.open(Variant::Dataflow, no_node, static_cast<u32>(plan_.dataflows.size()));
+      push_close();
+      plan_.dataflows.push_back(dependencies(task.region, nodes));
     }
-    writer_.open(Variant::Dataflow, no_node, static_cast<u32>(plan_.dataflows.size()));
-    push_close();
-    plan_.dataflows.push_back(dependencies(task.region, leaves));
-    push_children(task, leaves, false);
+    // The last one first, since they are taken from the end; neighbours at once in a Sequence.
+    for (size_t end = nodes.size(); end > 0;) {
+      size_t first = end - 1;
+      while (!parallelizes_ && first > 0 && nodes[first - 1] + 1 == nodes[first]) --first;
+      push_nodes(task.region, nodes[first], nodes[end - 1] + 1, !parallelizes_);
+      end = first;
+    }
   }
 
   std::vector<u32> children_of(const Task& task) const {
     std::vector<u32> out;
-    shapes_[task.region].tree.each_child(task.block, [&](u32 child) { out.push_back(child); });
+    shapes_[task.region].tree.each_child(task.first, [&](u32 child) { out.push_back(child); });
     return out;
   }
 
-  std::vector<u32> leaves_of(const Task& task) const {
-    const BlockTree& tree = shapes_[task.region].tree;
-    std::vector<u32> out, left = {task.block};
+  // All in a block, in their order.
+  std::vector<u32> nodes_of(const Task& task) const {
+    const Shape& shape = shapes_[task.region];
+    const BlockTree& tree = shape.tree;
+    std::vector<u32> out, left = {task.first};
     while (!left.empty()) {
       const u32 block = left.back();
       left.pop_back();
-      if (tree.blocks[block].kind == Kind::Leaf) out.push_back(block);
+      if (tree.blocks[block].kind == Kind::Leaf) {
+        for (u32 at = shape.runs.begin(block); at < shape.runs.end(block); ++at) out.push_back(at);
+      }
       tree.each_child(block, [&](u32 child) { left.push_back(child); });
     }
-    std::sort(out.begin(), out.end());
+    sort_numbers(out);
     return out;
+  }
+
+  // Numbers that all differ. They are mostly neighbours, and then marked rather than compared.
+  static void sort_numbers(std::vector<u32>& numbers) {
+    const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+    const u32 first = *least, span = *greatest - first + 1;
+    if (span / 8 > numbers.size()) return std::sort(numbers.begin(), numbers.end());
+    std::vector<bool> is_in(span);
+    for (const u32 number : numbers) is_in[number - first] = true;
+    numbers.clear();
+    for (u32 i = 0; i < span; ++i) {
+      if (is_in[i]) numbers.push_back(first + i);
+    }
   }
 
   // The last one first, since they are taken from the end.
@@ -187,16 +276,16 @@ class Decomposer {
     for (size_t i = blocks.size(); i-- > 0;) push_block(task.region, blocks[i], in_sequence);
   }
 
-  // Of each leaf, those of the others that it follows, by their place among them.
-  std::vector<std::vector<u32>> dependencies(u32 region, const std::vector<u32>& leaves) const {
+  // Of each node, those of the others that it follows, by their place among them.
+  std::vector<std::vector<u32>> dependencies(u32 region, const std::vector<u32>& nodes) const {
     const Shape& shape = shapes_[region];
-    std::vector<std::vector<u32>> after(leaves.size());
-    const auto place_of = [&](u32 leaf) {
-      const auto at = std::lower_bound(leaves.begin(), leaves.end(), leaf);
-      return at != leaves.end() && *at == leaf ? static_cast<u32>(at - leaves.begin()) : no_node;
+    std::vector<std::vector<u32>> after(nodes.size());
+    const auto place_of = [&](u32 node) {
+      const auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
+      return at != nodes.end() && *at == node ? static_cast<u32>(at - nodes.begin()) : no_node;
     };
-    for (u32 i = 0; i < leaves.size(); ++i) {
-      for (const u32 next : shape.graph.of(leaves[i])) {
+    for (u32 i = 0; i < nodes.size(); ++i) {
+      for (const u32 next : shape.graph->of(nodes[i])) {
         const u32 place = place_of(next);
         if (place == no_node) continue;
         std::vector<u32>& known = after[place];
@@ -206,16 +295,16 @@ class Decomposer {
     return after;
   }
 
-  void tell_tangle(u32 region, const std::vector<u32>& leaves) {
+  void tell_tangle(u32 region, const std::vector<u32>& nodes) {
     constexpr size_t shown_max = 16;
     Diagnostic& hint = diagnostics_.info(
         Reason::graph_not_series_parallel,
         text("{} nodes, the first of them {}, are no nesting of sequences and waves: {}",
-             leaves.size(), quoted(draft_.nodes[shapes_[region].nodes[leaves[0]]].id),
+             nodes.size(), quoted(draft_.nodes[shapes_[region].node(nodes[0])].id()),
              parallelizes_ ? "they run as soon as what they read is there"
                            : "they run one after the other"));
-    for (size_t i = 0; i < std::min(leaves.size(), shown_max); ++i) {
-      hint.node(draft_.nodes[shapes_[region].nodes[leaves[i]]].id);
+    for (size_t i = 0; i < std::min(nodes.size(), shown_max); ++i) {
+      hint.node(draft_.nodes[shapes_[region].node(nodes[i])].id());
     }
     if (!parallelizes_) hint.advise("the option parallelize_dag lets them overlap");
   }
@@ -225,9 +314,11 @@ class Decomposer {
   void write_node(u32 node, bool in_sequence) {
     const DraftNode& draft = draft_.nodes[node];
     const u32 place = place_[node] = static_cast<u32>(plan_.nodes.size());
-    PlanNode& made = plan_.nodes.emplace_back();
-    static_cast<NodeSpec&>(made) = *draft.spec;
-    made.id = draft.id;
+    const u32 sources = static_cast<u32>(plan_.sources.size());
+    add_sources(node);
+    PlanNode& made = plan_.nodes.emplace_back(static_cast<const NodeSpec&>(*draft.spec), sources,
+                                              static_cast<u32>(plan_.sources.size()));
+    if (draft.inlined) made.id = *draft.inlined;
     if (!made.settings.is_usual()) drop_rule(made);
     if (draft.is_branch) {
       open_sequence(in_sequence);
@@ -248,6 +339,31 @@ class Decomposer {
     } else {
       writer_.leaf(Variant::Execute, place);
     }
+  }
+
+  bool is_driver(u32 node) const {
+    const NodeKind kind = draft_.nodes[node].spec->kind;
+    return kind == NodeKind::Step || kind == NodeKind::Loop;
+  }
+
+  // All that a node reads has its place before it.
+  void add_sources(u32 node) {
+    for (const u32 index : draft_.entering.of(node)) {
+      const DraftEdge& edge = draft_.edges[index];
+      if (!carries_value(edge)) continue;
+      Source& made = plan_.sources.emplace_back();
+      made.node = place_[edge.from];
+      if (!draft_.traits.has_settings && edge.edge) continue;  // no ports
+      made.output = name(draft_.output_of(edge));
+      made.input = name(draft_.input_of(edge));
+    }
+  }
+
+  u32 name(std::string_view port) {
+    if (port.empty()) return 0;
+    const auto [at, is_new] = names_.emplace(port, static_cast<u32>(plan_.names.size()));
+    if (is_new) plan_.names.emplace_back(port);
+    return at->second;
   }
 
   // When a loop ends and what it carries stands in its PlanLoop.
@@ -273,7 +389,7 @@ class Decomposer {
   // The last one first, since they are taken from the end.
   void push_regions(const std::vector<u32>& regions) {
     for (size_t i = regions.size(); i-- > 0;) {
-      tasks_.push_back({Task::Kind::Region, false, regions[i], 0});
+      tasks_.push_back({Task::Kind::Region, false, regions[i], 0, 0});
     }
   }
 
@@ -325,30 +441,6 @@ class Decomposer {
     }
   }
 
-  void add_sources() {
-    std::vector<u32> node_at(plan_.nodes.size());
-    for (u32 node = 0; node < place_.size(); ++node) node_at[place_[node]] = node;
-    plan_.sources.reserve(draft_.edges.size());
-    for (u32 place = 0; place < plan_.nodes.size(); ++place) {
-      PlanNode& node = plan_.nodes[place];
-      node.sources_begin = static_cast<u32>(plan_.sources.size());
-      for (const u32 index : draft_.entering.of(node_at[place])) {
-        const DraftEdge& edge = draft_.edges[index];
-        if (!carries_value(edge)) continue;
-        plan_.sources.push_back(
-            {place_[edge.from], name(draft_.output_of(edge)), name(draft_.input_of(edge))});
-      }
-      node.sources_end = static_cast<u32>(plan_.sources.size());
-    }
-  }
-
-  u32 name(std::string_view port) {
-    if (port.empty()) return 0;
-    const auto [at, is_new] = names_.emplace(port, static_cast<u32>(plan_.names.size()));
-    if (is_new) plan_.names.emplace_back(port);
-    return at->second;
-  }
-
   void add_leaves() {
     const Regions& regions = ownership_.regions;
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
@@ -380,8 +472,9 @@ class Decomposer {
 
 }  // namespace
 
-Plan decompose(const Draft& draft, const Ownership& ownership, std::span<const PlanLoop> loops,
-               bool parallelize_dag, Diagnostics& diagnostics) {
+Decomposition decompose(const Draft& draft, const Ownership& ownership,
+                        std::span<const PlanLoop> loops, bool parallelize_dag,
+                        Diagnostics& diagnostics) {
   return Decomposer(draft, ownership, loops, parallelize_dag, diagnostics).decompose();
 }
 

@@ -13,20 +13,21 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/plain.hpp"
 #include "base/text.hpp"
-#include "compiler/successors.hpp"
 #include "graph/ends.hpp"
 #include "graph/regions.hpp"
 
 namespace soma {
 
+// The numbers of a list end where those of the next begin: filled from behind, each moves its end
+// to where it begins.
 Adjacency::Adjacency(size_t nodes, std::span<const DraftEdge> edges, By by)
     : first_(nodes + 1, 0), edges_(edges.size()) {
   const auto end_of = [by](const DraftEdge& edge) { return by == By::From ? edge.from : edge.to; };
-  for (const DraftEdge& edge : edges) ++first_[end_of(edge) + 1];
+  for (const DraftEdge& edge : edges) ++first_[end_of(edge)];
   for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  std::vector<u32> next(first_.begin(), first_.end() - 1);
-  for (u32 i = 0; i < edges.size(); ++i) edges_[next[end_of(edges[i])]++] = i;
+  for (u32 i = static_cast<u32>(edges.size()); i-- > 0;) edges_[--first_[end_of(edges[i])]] = i;
 }
 
 namespace {
@@ -42,10 +43,17 @@ class Inliner {
   }
 
  private:
-  // Where the parts of one graph came to lie, by its nodes.
+  // Where the nodes of one graph came to lie in the draft.
   struct Placed {
-    std::vector<u32> node;                            // in the draft
+    u32 first = 0;                                    // if they are neighbours
+    std::vector<u32> node;                            // if they are not, by node
     std::unordered_map<u32, std::vector<u32>> roots;  // of subgraphs, in the draft
+
+    u32 at(u32 index) const { return node.empty() ? first + index : node[index]; }
+    void part(u32 count) {        // of those that were placed until now
+      if (!node.empty()) return;
+      for (u32 i = 0; i < count; ++i) node.push_back(first + i);
+    }
   };
 
   Placed inline_graph(const Graph& graph, std::string_view prefix, u32 depth) {
@@ -53,18 +61,21 @@ class Inliner {
     const u32 number = static_cast<u32>(draft_.graphs.size());
     draft_.graphs.push_back({&graph, prefix});
     check_ids(graph, prefix);
-    placed.node.reserve(graph.nodes.size());
+    placed.first = static_cast<u32>(draft_.nodes.size());
     for (u32 i = 0; i < graph.nodes.size(); ++i) {
       const GraphNode& node = graph.nodes[i];
-      const std::string_view id = prefix.empty() ? std::string_view(node.id)
-                                                 : keep(std::string(prefix).append(node.id));
+      const std::string* const inlined =
+          prefix.empty() ? nullptr : &keep(std::string(prefix).append(node.id));
       std::vector<u32> leaves;
       if (node.kind == NodeKind::Subgraph && node.graph && !node.graph->nodes.empty()) {
+        placed.part(i);
+        const std::string_view id = inlined ? std::string_view(*inlined) : node.id.view();
         inline_subgraph(node, id, depth, placed.roots[i], leaves);
       }
       const u32 at = static_cast<u32>(draft_.nodes.size());
-      placed.node.push_back(at);
-      draft_.nodes.push_back({&node, id, number, node.kind == NodeKind::Branch});
+      if (!placed.roots.empty()) placed.node.push_back(at);
+      draft_.nodes.push_back({&node, inlined, number, node.kind == NodeKind::Branch});
+      note(node);
       // Several leaves are keyed by their ids within the subgraph, as if it ran alone.
       for (const u32 leaf : leaves) {
         draft_.edges.push_back({leaf, at, 0, Link::Data, leaves.size() > 1, nullptr});
@@ -72,6 +83,14 @@ class Inliner {
     }
     add_edges(graph, placed);
     return placed;
+  }
+
+  void note(const GraphNode& node) {
+    DraftTraits& traits = draft_.traits;
+    traits.has_settings |= !node.settings.is_usual();
+    traits.has_subgraphs |= node.kind == NodeKind::Subgraph;
+    traits.has_loops |= node.kind == NodeKind::Loop;
+    traits.has_differentiable |= node.differentiable;
   }
 
   void inline_subgraph(const GraphNode& node, std::string_view id, u32 depth,
@@ -98,14 +117,14 @@ class Inliner {
     for (u32 i = 0; i < inner.nodes.size(); ++i) {
       if (!is_led_to[i]) append_entries(placed, i, roots);
     }
-    for (const u32 leaf : find_leaves(regions, links)) leaves.push_back(placed.node[leaf]);
+    for (const u32 leaf : find_leaves(regions, links)) leaves.push_back(placed.at(leaf));
   }
 
   // The nodes at which an edge to node `index` arrives.
   static void append_entries(const Placed& placed, u32 index, std::vector<u32>& out) {
     const auto roots = placed.roots.find(index);
     if (roots == placed.roots.end() || roots->second.empty()) {
-      out.push_back(placed.node[index]);
+      out.push_back(placed.at(index));
     } else {
       out.insert(out.end(), roots->second.begin(), roots->second.end());
     }
@@ -113,9 +132,16 @@ class Inliner {
 
   // ---- Ids
 
+  static bool is_plain_id(std::string_view id) {
+    return !id.empty() && std::all_of(id.begin(), id.end(), [](char letter) {
+      return letter != '/' && is_plain({&letter, 1});
+    });
+  }
+
   void check_ids(const Graph& graph, std::string_view prefix) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const std::string_view id = graph.nodes[i].id;
+      if (is_plain_id(id)) continue;
       const char* fault = nullptr;
       if (id.empty()) fault = "is empty";
       else if (id.find('/') != id.npos) fault = "holds a slash, which stands for a subgraph";
@@ -131,22 +157,20 @@ class Inliner {
     }
   }
 
-  std::string_view keep(std::string text) { return draft_.texts.emplace_back(std::move(text)); }
+  const std::string& keep(std::string text) { return draft_.texts.emplace_back(std::move(text)); }
 
   // ---- Edges
 
   void add_edges(const Graph& graph, const Placed& placed) {
     const EdgeEnds resolved(graph);
     for (const u32 i : resolved.repeats()) {
+      const std::string_view id = draft_.nodes[placed.at(i)].id();
       diagnostics_
-          .error(Reason::graph_duplicate_id,
-                 text("two nodes have the id {}", quoted(draft_.nodes[placed.node[i]].id)))
-          .node(draft_.nodes[placed.node[i]].id)
+          .error(Reason::graph_duplicate_id, text("two nodes have the id {}", quoted(id)))
+          .node(id)
           .advise("give one of them another id");
     }
-    std::vector<u32> entrances(graph.nodes.size(), 0);
-    std::vector<Ends> known;
-    known.reserve(graph.edges.size());
+    std::vector<u32> entrances;   // by node, once one has any
     for (const GraphEdge& edge : graph.edges) {
       const u32 from = resolved.node(edge.from), to = resolved.node(edge.to);
       if (from == IdIndex::none) complain_unknown(graph, edge, edge.from);
@@ -163,10 +187,9 @@ class Inliner {
             .advise("work that repeats is a loop node with a body");
         continue;
       }
-      known.push_back({from, to, &edge});
-      add_edge(graph, placed, known.back(), entrances[from]);
+      add_edge(graph, placed, {from, to, &edge}, entrances);
     }
-    check_duplicates(graph, known);
+    check_duplicates(graph, resolved);
   }
 
   struct Ends {
@@ -175,15 +198,18 @@ class Inliner {
     auto key() const { return std::tie(from, to, edge->kind, edge->output(), edge->input()); }
   };
 
-  void add_edge(const Graph& graph, const Placed& placed, const Ends& ends, u32& entrances) {
+  void add_edge(const Graph& graph, const Placed& placed, const Ends& ends,
+                std::vector<u32>& entrances) {
     const GraphEdge& edge = *ends.edge;
     const NodeKind kind = graph.nodes[ends.from].kind;
     DraftEdge made;
-    made.from = placed.node[ends.from];
+    made.from = placed.at(ends.from);
     made.edge = &edge;
     if (enters_construct(kind, edge)) {
       made.link = Link::Entry;
-      made.entrance = kind == NodeKind::Loop ? 0 : entrances++;
+      draft_.traits.has_entries = true;
+      entrances.resize(graph.nodes.size());
+      made.entrance = kind == NodeKind::Loop ? 0 : entrances[ends.from]++;
       const bool is_arm = kind != NodeKind::Loop && kind != NodeKind::Step;
       if (is_arm) draft_.nodes[made.from].is_branch = true;
     } else if (edge.kind == EdgeKind::Control) {
@@ -191,14 +217,27 @@ class Inliner {
     } else {
       made.link = edge.capture ? Link::Capture : Link::Data;
     }
-    if (edge.capture || !edge.settings.is_usual()) check_keys(graph, edge, kind);
-    std::vector<u32>& entries = entries_;
-    entries.clear();
-    append_entries(placed, ends.to, entries);
-    for (const u32 entry : entries) {
-      made.to = entry;
-      draft_.edges.push_back(made);
+    if (edge.capture || !edge.settings.is_usual()) {
+      draft_.traits.has_settings = true;
+      check_keys(graph, edge, kind);
     }
+    if (placed.roots.empty()) {
+      made.to = placed.at(ends.to);
+      push(made);
+      return;
+    }
+    entries_.clear();
+    append_entries(placed, ends.to, entries_);
+    for (const u32 entry : entries_) {
+      made.to = entry;
+      push(made);
+    }
+  }
+
+  void push(const DraftEdge& edge) {
+    draft_.traits.is_in_order &= edge.from < edge.to;
+    draft_.traits.has_only_data &= edge.link == Link::Data;
+    draft_.edges.push_back(edge);
   }
 
   void check_keys(const Graph& graph, const GraphEdge& edge, NodeKind from) {
@@ -231,51 +270,87 @@ class Inliner {
         .advise("add the node, or correct the edge");
   }
 
-  // Only edges between the same two nodes can be duplicates, and hardly ever are there two of them:
-  // those are sorted, the others just seen.
-  void check_duplicates(const Graph& graph, const std::vector<Ends>& edges) {
-    const size_t nodes = graph.nodes.size();
-    constexpr u32 none = ~u32{0};
-    std::vector<Successors::Pair> by_from;  // (from, edge)
-    by_from.reserve(edges.size());
-    for (u32 i = 0; i < edges.size(); ++i) by_from.push_back({edges[i].from, i});
-    const Successors leaving = Successors::of_pairs(static_cast<u32>(nodes), by_from);
-    std::vector<u32> first(nodes, none);    // by target: the first edge of the node at hand to it
-    std::vector<u32> together;
-    for (u32 node = 0; node < nodes; ++node) {
-      for (const u32 i : leaving.of(node)) {
-        u32& seen = first[edges[i].to];
-        if (seen == none || edges[seen].from != node) {
-          seen = i;
-          continue;
-        }
-        together.push_back(seen);
-        together.push_back(i);
-      }
-    }
-    std::sort(together.begin(), together.end(), [&](u32 a, u32 b) {
-      return edges[a].key() != edges[b].key() ? edges[a].key() < edges[b].key() : a < b;
+  // Only edges between the same two nodes can be duplicates, and hardly ever are there two of them.
+  void check_duplicates(const Graph& graph, const EdgeEnds& resolved) {
+    std::vector<Ends> together = parallel_edges(graph, resolved);
+    std::sort(together.begin(), together.end(), [](const Ends& a, const Ends& b) {
+      return a.key() != b.key() ? a.key() < b.key() : a.edge < b.edge;
     });
-    together.erase(std::unique(together.begin(), together.end()), together.end());
     for (size_t i = 1; i < together.size(); ++i) {
-      const Ends &before = edges[together[i - 1]], &edge = edges[together[i]];
-      if (before.key() != edge.key()) continue;
+      const Ends &before = together[i - 1], &ends = together[i];
+      if (before.edge == ends.edge || before.key() != ends.key()) continue;
+      const bool is_data = ends.edge->kind == EdgeKind::Data;
       diagnostics_
           .error(Reason::graph_duplicate_edge,
-                 text("there are two {} edges {} -> {}{}",
-                      edge.edge->kind == EdgeKind::Data ? "data" : "control",
-                      quoted(graph.id_of(edge.from)), quoted(graph.id_of(edge.to)),
-                      edge.edge->kind == EdgeKind::Data ? " between the same ports" : ""))
-          .edge(graph.id_of(edge.from), graph.id_of(edge.to))
+                 text("there are two {} edges {} -> {}{}", is_data ? "data" : "control",
+                      quoted(graph.id_of(ends.edge->from)), quoted(graph.id_of(ends.edge->to)),
+                      is_data ? " between the same ports" : ""))
+          .edge(graph.id_of(ends.edge->from), graph.id_of(ends.edge->to))
           .advise("leave one of them");
     }
   }
+
+  // Edges that share both ends with another, some of them twice. If edges come by their targets,
+  // and to each by their sources, there are none; of others, those to one target are looked at
+  // together.
+  static std::vector<Ends> parallel_edges(const Graph& graph, const EdgeEnds& resolved) {
+    const auto ends_of = [&](u32 index) {
+      const GraphEdge& edge = graph.edges[index];
+      return Ends{resolved.node(edge.from), resolved.node(edge.to), &edge};
+    };
+    const u32 count = static_cast<u32>(graph.edges.size());
+    bool by_ends = true, by_target = true;
+    Ends last = {0, 0, nullptr};
+    for (u32 i = 0; i < count && by_target; ++i) {
+      const Ends ends = ends_of(i);
+      by_target = ends.to >= last.to;
+      by_ends = by_ends && (ends.to > last.to || ends.from > last.from || i == 0);
+      last = ends;
+    }
+    if (by_target && by_ends) return {};
+    std::vector<u32> last_from(graph.nodes.size(), IdIndex::none);  // by source: its last edge
+    std::vector<Ends> together;
+    const auto look_at = [&](u32 index) {
+      const Ends ends = ends_of(index);
+      if (ends.from == IdIndex::none || ends.to == IdIndex::none || ends.from == ends.to) return;
+      const u32 before = std::exchange(last_from[ends.from], index);
+      if (before == IdIndex::none || ends_of(before).to != ends.to) return;
+      together.push_back(ends_of(before));
+      together.push_back(ends);
+    };
+    if (by_target) {
+      for (u32 i = 0; i < count; ++i) look_at(i);
+    } else {
+      const Successors entering = edges_by_target(graph, resolved);
+      for (const u32 i : entering.to) look_at(i);
+    }
+    return together;
+  }
+
+  static Successors edges_by_target(const Graph& graph, const EdgeEnds& resolved) {
+    std::vector<Successors::Pair> pairs;  // (target, edge)
+    pairs.reserve(graph.edges.size());
+    for (u32 i = 0; i < graph.edges.size(); ++i) {
+      const u32 to = resolved.node(graph.edges[i].to);
+      if (to != IdIndex::none) pairs.push_back({to, i});
+    }
+    return Successors::of_pairs(static_cast<u32>(graph.nodes.size()), pairs);
+  }
+
   Draft& draft_;
   Diagnostics& diagnostics_;
   std::vector<u32> entries_;      // of the edge at hand
 };
 
 }  // namespace
+
+Successors Draft::successors() const {
+  Successors out;
+  out.first = leaving.first();
+  out.to.reserve(edges.size());
+  for (const u32 edge : leaving.all()) out.to.push_back(edges[edge].to);
+  return out;
+}
 
 Draft Draft::of(const Graph& graph, Diagnostics& diagnostics) {
   Draft draft;

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "compiler/diagnostics.hpp"
+#include "compiler/successors.hpp"
 #include "graph/graph.hpp"
 
 namespace soma {
@@ -23,9 +24,11 @@ enum class Link : u8 {
 
 struct DraftNode {
   const GraphNode* spec = nullptr;
-  std::string_view id;       // "outer/inner"
+  const std::string* inlined = nullptr;  // "outer/inner"; none: the spec's id as it is
   u32 graph = 0;             // in Draft::graphs: the one that it is a node of
   bool is_branch = false;    // its edges carry arms
+
+  std::string_view id() const { return inlined ? std::string_view(*inlined) : spec->id.view(); }
 };
 
 struct DraftGraph {
@@ -50,12 +53,28 @@ class Adjacency {
   std::span<const u32> of(u32 node) const {
     return std::span(edges_).subspan(first_[node], first_[node + 1] - first_[node]);
   }
+  // Asks for the memory in which a node's list is said to lie.
+  void fetch(u32 node) const { __builtin_prefetch(&first_[node]); }
+  const std::vector<u32>& first() const { return first_; }  // by node: where its list begins
+  const std::vector<u32>& all() const { return edges_; }    // list by list
 
  private:
   std::vector<u32> first_, edges_;
 };
 
+// What a draft has at all: a pass is done at once with a draft that has nothing for it.
+struct DraftTraits {
+  bool has_settings = false;       // a node or an edge says more than most do
+  bool has_entries = false;        // a loop, branch or step is entered, or a node that has arms
+  bool has_loops = false;
+  bool has_subgraphs = false;
+  bool has_only_data = true;       // each edge is Link::Data
+  bool has_differentiable = false;
+  bool is_in_order = true;         // each edge leads to a node that was added later
+};
+
 struct Draft {
+  DraftTraits traits;
   std::vector<DraftGraph> graphs;  // the first is the whole
   std::vector<DraftNode> nodes;
   std::vector<DraftEdge> edges;
@@ -65,6 +84,9 @@ struct Draft {
   // graph_bad_id, graph_duplicate_id, graph_unknown_node, graph_duplicate_edge, graph_self_loop,
   // graph_edge, graph_limit.
   static Draft of(const Graph& graph, Diagnostics& diagnostics);
+
+  // The nodes that edges lead to.
+  Successors successors() const;
 
   // The ports that an edge names, or nothing.
   std::string_view output_of(const DraftEdge& edge) const {

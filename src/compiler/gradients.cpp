@@ -107,6 +107,7 @@ class Gradients {
       const u32 region = regions_.of[node];
       const bool is_fed = region != Regions::outermost && !reads_edge[node];
       if (is_fed) pairs.push_back({regions_.regions[region].construct, node});
+      if (loops.empty()) continue;
       const u32 yields = loops[node].carry != no_node ? loops[node].carry : loops[node].signal;
       if (yields != no_node) pairs.push_back({value_[yields], value_[node]});
     }
@@ -136,13 +137,11 @@ class Gradients {
 
 void check_gradients(const Draft& draft, const Regions& regions, std::span<const PlanLoop> loops,
                      Diagnostics& diagnostics) {
-  bool has_any = false;
-  for (const DraftNode& node : draft.nodes) has_any = has_any || is_differentiable(*node.spec);
-  if (!has_any) return;
+  if (!draft.traits.has_differentiable) return;
   const std::vector<Paths> paths = Gradients(draft, regions, loops).find();
   for (u32 node = 0; node < draft.nodes.size(); ++node) {
     if (!is_differentiable(*draft.nodes[node].spec) || paths[node].cut_by == nobody) continue;
-    const std::string_view id = draft.nodes[node].id, by = draft.nodes[paths[node].cut_by].id;
+    const std::string_view id = draft.nodes[node].id(), by = draft.nodes[paths[node].cut_by].id();
     const bool is_partly = paths[node].one_is_whole;
     const bool is_step = draft.nodes[paths[node].cut_by].spec->kind == NodeKind::Step;
     diagnostics

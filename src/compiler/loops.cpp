@@ -43,7 +43,7 @@ class Resolver {
     }
   }
 
-  std::string name(u32 node) const { return quoted(draft_.nodes[node].id); }
+  std::string name(u32 node) const { return quoted(draft_.nodes[node].id()); }
 
   void resolve_one(u32 node, PlanLoop& loop) {
     const GraphNode& spec = *draft_.nodes[node].spec;
@@ -54,7 +54,7 @@ class Resolver {
     if (body == body_of_.end()) {
       diagnostics_
           .error(Reason::loop_empty_body, text("loop {} has no body", name(node)))
-          .node(draft_.nodes[node].id)
+          .node(draft_.nodes[node].id())
           .advise("lead a control edge from it to the node with which its body starts");
       return;
     }
@@ -103,15 +103,15 @@ class Resolver {
   }
 
   void point_at(Diagnostic& problem, u32 node, const std::vector<u32>& ends) const {
-    problem.node(draft_.nodes[node].id);
-    for (const u32 end : ends) problem.node(draft_.nodes[end].id);
+    problem.node(draft_.nodes[node].id());
+    for (const u32 end : ends) problem.node(draft_.nodes[end].id());
   }
 
   // A node that the loop names, as its graph does: within the loop's own subgraph.
   u32 find(u32 loop, u32 body, const std::string& named, Reason reason, std::string_view what) {
     if (!index_) {
       index_.emplace(draft_.nodes.size());
-      for (const DraftNode& node : draft_.nodes) index_->add(node.id);
+      for (const DraftNode& node : draft_.nodes) index_->add(node.id());
     }
     const std::string id = std::string(draft_.graphs[draft_.nodes[loop].graph].inside) + named;
     const u32 at = index_->find(id);
@@ -122,8 +122,8 @@ class Resolver {
                      at == IdIndex::none ? "and the graph has no such node"
                      : is_inside         ? "which lies in the body of a loop within its body"
                                          : "which is not in its body"));
-    problem.node(draft_.nodes[loop].id);
-    if (at != IdIndex::none) problem.node(draft_.nodes[at].id);
+    problem.node(draft_.nodes[loop].id());
+    if (at != IdIndex::none) problem.node(draft_.nodes[at].id());
     problem.advise(text("its body holds {}", list(members(body))));
     return no_node;
   }
@@ -161,6 +161,7 @@ class Resolver {
 
 std::vector<PlanLoop> resolve_loops(const Draft& draft, const Regions& regions,
                                     Diagnostics& diagnostics) {
+  if (!draft.traits.has_loops) return {};
   return Resolver(draft, regions, diagnostics).resolve();
 }
 

@@ -62,11 +62,10 @@ Successors Successors::of_pairs(u32 nodes, std::span<const Pair> pairs) {
   Successors out;
   out.first.assign(nodes + size_t{1}, 0);
   out.to.resize(pairs.size());
-  for (const Pair& pair : pairs) ++out.first[pair.from + 1];
+  for (const Pair& pair : pairs) ++out.first[pair.from];
   for (size_t i = 1; i < out.first.size(); ++i) out.first[i] += out.first[i - 1];
   // Filled from behind, each list's start moves from its end to where it belongs.
-  std::vector<u32> next(out.first.begin() + 1, out.first.end());
-  for (size_t i = pairs.size(); i-- > 0;) out.to[--next[pairs[i].from]] = pairs[i].to;
+  for (size_t i = pairs.size(); i-- > 0;) out.to[--out.first[pairs[i].from]] = pairs[i].to;
   return out;
 }
 
@@ -74,11 +73,10 @@ Successors Successors::reversed() const {
   Successors out;
   out.first.assign(first.size(), 0);
   out.to.resize(to.size());
-  for (const u32 node : to) ++out.first[node + 1];
+  for (const u32 node : to) ++out.first[node];
   for (size_t i = 1; i < out.first.size(); ++i) out.first[i] += out.first[i - 1];
-  std::vector<u32> next(out.first.begin(), out.first.end() - 1);
-  for (u32 node = 0; node < nodes(); ++node) {
-    for (const u32 successor : of(node)) out.to[next[successor]++] = node;
+  for (u32 node = nodes(); node-- > 0;) {
+    for (u32 at = first[node + 1]; at-- > first[node];) out.to[--out.first[to[at]]] = node;
   }
   return out;
 }
@@ -140,31 +138,32 @@ std::string path_of(const Draft& draft, std::span<const u32> cycle) {
       out += text("… {} more nodes … -> ", cycle.size() - shown_max);
       i = cycle.size() - shown_max / 2;
     }
-    out += text("{} -> ", quoted(draft.nodes[cycle[i]].id));
+    out += text("{} -> ", quoted(draft.nodes[cycle[i]].id()));
   }
-  return out + quoted(draft.nodes[cycle[0]].id);
+  return out + quoted(draft.nodes[cycle[0]].id());
 }
 
 }  // namespace
 
-std::vector<u32> order(const Draft& draft, Diagnostics& diagnostics) {
-  std::vector<Successors::Pair> pairs;
-  pairs.reserve(draft.edges.size());
-  for (const DraftEdge& edge : draft.edges) pairs.push_back({edge.from, edge.to});
-  const Successors graph = Successors::of_pairs(static_cast<u32>(draft.nodes.size()), pairs);
-  std::vector<u32> out = topological_order(graph);
-  if (out.size() == draft.nodes.size()) return out;
-  for (const std::vector<u32>& cycle : find_cycles(graph, out)) {
+// Numbers that all edges ascend are the order: the first node that is ready is always the next one.
+std::optional<RegionLevel> order(const Draft& draft, Diagnostics& diagnostics) {
+  RegionLevel whole;
+  whole.is_whole_draft = true;
+  whole.graph = draft.successors();
+  if (draft.traits.is_in_order) return whole;
+  whole.order = topological_order(whole.graph);
+  if (whole.order.size() == draft.nodes.size()) return whole;
+  for (const std::vector<u32>& cycle : find_cycles(whole.graph, whole.order)) {
     Diagnostic& problem = diagnostics.error(
         Reason::graph_cycle, text("{} nodes lead back to themselves: {}", cycle.size(),
                                   path_of(draft, cycle)));
     for (size_t i = 0; i < std::min<size_t>(cycle.size(), Diagnostics::kept_max); ++i) {
-      problem.node(draft.nodes[cycle[i]].id);
-      problem.edge(draft.nodes[cycle[i]].id, draft.nodes[cycle[(i + 1) % cycle.size()]].id);
+      problem.node(draft.nodes[cycle[i]].id());
+      problem.edge(draft.nodes[cycle[i]].id(), draft.nodes[cycle[(i + 1) % cycle.size()]].id());
     }
     problem.advise("remove one of these edges; work that repeats is a loop node with a body");
   }
-  return out;
+  return std::nullopt;
 }
 
 }  // namespace soma

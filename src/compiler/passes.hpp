@@ -13,24 +13,30 @@ void validate(const Draft& draft, const CompileOptions& options, Diagnostics& di
 // Which values an edge that is an arm takes. predicate_syntax.
 Result<Arm> arm_of(const Draft& draft, const DraftEdge& edge);
 
-// order.cpp: the nodes in the order of Kahn's algorithm, first ready node in insertion order; fewer
-// than all, and graph_cycle, if there is a cycle.
-std::vector<u32> order(const Draft& draft, Diagnostics& diagnostics);
+// A part of the draft that is put into order and planned alone.
+struct RegionLevel {
+  bool is_whole_draft = false;    // then `nodes` is left empty: each node has its own place
+  std::vector<u32> nodes;         // of the draft, in insertion order; called by their place here
+  Successors graph;               // of them
+  std::vector<u32> order;         // of them; empty: they stand in it
+};
+
+// order.cpp: the draft as one level, in the order of Kahn's algorithm, first ready node in
+// insertion order. Nothing, and graph_cycle, if there is a cycle.
+std::optional<RegionLevel> order(const Draft& draft, Diagnostics& diagnostics);
 
 // regions.cpp: who owns whom, and whether that can be.
-struct RegionLevel {              // a region, with each construct in it contracted to its node
-  std::vector<u32> nodes;         // of the draft, in insertion order; called by their place here
-  Successors graph;               // of them: edges into and out of constructs' regions lifted
-  std::vector<u32> order;         // of them
-};
 struct Ownership {
   Regions regions;
-  std::vector<RegionLevel> levels;      // by region
+  // By region, each construct in it contracted to its node: edges into and out of constructs'
+  // regions are lifted.
+  std::vector<RegionLevel> levels;
 };
-// region_* reasons. Only of a draft without cycles.
-Ownership own(const Draft& draft, Diagnostics& diagnostics);
+// region_* reasons. Takes what `order` made of the same draft.
+Ownership own(const Draft& draft, RegionLevel whole, Diagnostics& diagnostics);
 
-// loops.cpp: signal and carry of each loop, by node of the draft; bodies that are none.
+// loops.cpp: signal and carry of each loop, by node of the draft; bodies that are none. Nothing, if
+// there are no loops.
 std::vector<PlanLoop> resolve_loops(const Draft& draft, const Regions& regions,
                                     Diagnostics& diagnostics);
 
@@ -42,8 +48,17 @@ void check_gradients(const Draft& draft, const Regions& regions, std::span<const
                      Diagnostics& diagnostics);
 
 // decompose.cpp: the series-parallel tree. From here on there is a plan.
-Plan decompose(const Draft& draft, const Ownership& ownership, std::span<const PlanLoop> loops,
-               bool parallelize_dag, Diagnostics& diagnostics);
+struct Decomposition {
+  Plan plan;
+  std::vector<u32> places;        // in it, by node of the draft
+};
+Decomposition decompose(const Draft& draft, const Ownership& ownership,
+                        std::span<const PlanLoop> loops, bool parallelize_dag,
+                        Diagnostics& diagnostics);
+
+// origin.cpp: the graph that it was made of, as it lies in the plan or by its digest.
+GraphOrigin find_origin(const Graph& graph, const Draft& draft, const Plan& plan,
+                        std::vector<u32> places);
 
 // stream.cpp, composite.cpp, distribute.cpp: rewrite the tree of a plan; nodes keep their order.
 void stream(Plan& plan, i64 chunk_size, Diagnostics& diagnostics);

@@ -60,14 +60,14 @@ class Checker {
   }
 
  private:
-  std::string name(u32 node) const { return quoted(draft_.nodes[node].id); }
+  std::string name(u32 node) const { return quoted(draft_.nodes[node].id()); }
   std::string arrow(const DraftEdge& edge) const {
     return text("{} -> {}", name(edge.from), name(edge.to));
   }
   Diagnostic& complain(Reason reason, const DraftEdge& edge, u32 node, std::string message) {
     return diagnostics_.error(reason, std::move(message))
-        .node(draft_.nodes[node].id)
-        .edge(draft_.nodes[edge.from].id, draft_.nodes[edge.to].id);
+        .node(draft_.nodes[node].id())
+        .edge(draft_.nodes[edge.from].id(), draft_.nodes[edge.to].id());
   }
 
   // ---- What a node declares
@@ -92,13 +92,13 @@ class Checker {
                                           name(node), side)
                                    : text("node {} has two {}s with the name {}", name(node), side,
                                           quoted(port.name)))
-          .node(draft_.nodes[node].id)
+          .node(draft_.nodes[node].id())
           .advise("give each a name of its own");
     }
   }
 
   void complain_limit(u32 node, std::string message) {
-    diagnostics_.error(Reason::graph_limit, std::move(message)).node(draft_.nodes[node].id);
+    diagnostics_.error(Reason::graph_limit, std::move(message)).node(draft_.nodes[node].id());
   }
 
   // ---- What an edge names
@@ -148,7 +148,7 @@ class Checker {
       complain(Reason::graph_ambiguous_port, *edge, node,
                text("both {} and {} feed the input {} of {}", name(first->from), name(edge->from),
                     quoted(port->name), name(node)))
-          .edge(draft_.nodes[first->from].id, draft_.nodes[first->to].id)
+          .edge(draft_.nodes[first->from].id(), draft_.nodes[first->to].id())
           .advise("an input takes one value: let a node before it join them");
     }
     for (size_t i = 0; all_resolved && i < ports.size(); ++i) {
@@ -156,7 +156,7 @@ class Checker {
       diagnostics_
           .error(Reason::graph_required_input,
                  text("no edge feeds the input {} of node {}", quoted(ports[i].name), name(node)))
-          .node(draft_.nodes[node].id)
+          .node(draft_.nodes[node].id())
           .advise(R"(lead an edge to it, or declare it with "required":false)");
     }
   }
@@ -171,7 +171,7 @@ class Checker {
     std::unordered_map<std::string_view, const DraftEdge*> keys;
     for (const DraftEdge* edge : edges_) {
       const std::string_view input = draft_.input_of(*edge);
-      const std::string_view key = input.empty() ? draft_.nodes[edge->from].id : input;
+      const std::string_view key = input.empty() ? draft_.nodes[edge->from].id() : input;
       const auto [first, is_new] = keys.emplace(key, edge);
       if (is_new) continue;
       complain(Reason::graph_ambiguous_port, *edge, node,
@@ -198,6 +198,7 @@ const Port* input_port(const Draft& draft, const DraftEdge& edge) {
 }
 
 void check_ports(const Draft& draft, Diagnostics& diagnostics) {
+  if (!draft.traits.has_settings) return;  // no port is declared, and none is named
   Checker(draft, diagnostics).check();
 }
 

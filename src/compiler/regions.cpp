@@ -56,12 +56,12 @@ class Owner {
   }
 
   const Regions& regions() const { return out_.regions; }
-  std::string name(u32 node) const { return quoted(draft_.nodes[node].id); }
+  std::string name(u32 node) const { return quoted(draft_.nodes[node].id()); }
   std::string arrow(const DraftEdge& edge) const {
     return name(edge.from) + " -> " + name(edge.to);
   }
   Diagnostic& complain(Reason reason, const DraftEdge& edge, std::string message) {
-    const std::string_view from = draft_.nodes[edge.from].id, to = draft_.nodes[edge.to].id;
+    const std::string_view from = draft_.nodes[edge.from].id(), to = draft_.nodes[edge.to].id();
     return diagnostics_.error(reason, std::move(message)).node(from).node(to).edge(from, to);
   }
   // "the body of loop 'l'"
@@ -154,7 +154,7 @@ class Owner {
     const u32 loop = regions().regions[body].construct;
     complain(Reason::region_escape, edge,
              text("{} leads out of the body of loop {}", arrow(edge), name(loop)))
-        .node(draft_.nodes[loop].id)
+        .node(draft_.nodes[loop].id())
         .advise(text("if {} belongs to the body and reads an outer value, mark that edge with "
                      "`capture`; if it comes after the loop, let it read {}",
                      name(edge.to), name(loop)));
@@ -185,7 +185,7 @@ class Owner {
     complain(Reason::region_capture, edge,
              text("{} captures from one arm of {} into another, and never do both run",
                   arrow(edge), name(construct)))
-        .node(draft_.nodes[construct].id);
+        .node(draft_.nodes[construct].id());
   }
 
   // ---- Levels
@@ -287,7 +287,13 @@ class Owner {
 
 }  // namespace
 
-Ownership own(const Draft& draft, Diagnostics& diagnostics) {
+Ownership own(const Draft& draft, RegionLevel whole, Diagnostics& diagnostics) {
+  if (!draft.traits.has_entries) {  // then nobody owns anything, and captures cross nothing
+    Ownership out;
+    out.regions = find_regions(draft.nodes.size(), {});
+    out.levels.push_back(std::move(whole));
+    return out;
+  }
   return Owner(draft, diagnostics).own();
 }
 

@@ -68,10 +68,10 @@ class Checker {
 
  private:
   std::string arrow(const DraftEdge& edge) const {
-    return quoted(draft_.nodes[edge.from].id) + " -> " + quoted(draft_.nodes[edge.to].id);
+    return quoted(draft_.nodes[edge.from].id()) + " -> " + quoted(draft_.nodes[edge.to].id());
   }
   Diagnostic& mark(Diagnostic& problem, const DraftEdge& edge) const {
-    const std::string_view from = draft_.nodes[edge.from].id, to = draft_.nodes[edge.to].id;
+    const std::string_view from = draft_.nodes[edge.from].id(), to = draft_.nodes[edge.to].id();
     for (const std::string_view id : {from, to}) {
       if (std::find(problem.nodes.begin(), problem.nodes.end(), id) == problem.nodes.end()) {
         problem.node(id);
@@ -84,8 +84,8 @@ class Checker {
   }
 
   std::string both(const DraftEdge& edge, const Port& from, const Port& to) const {
-    return text("{} yields {}, and {} {} {}", quoted(draft_.nodes[edge.from].id), shown(from),
-                quoted(draft_.nodes[edge.to].id), edge.edge ? "takes" : "declares to yield",
+    return text("{} yields {}, and {} {} {}", quoted(draft_.nodes[edge.from].id()), shown(from),
+                quoted(draft_.nodes[edge.to].id()), edge.edge ? "takes" : "declares to yield",
                 shown(to));
   }
 
@@ -187,6 +187,7 @@ class Checker {
 }  // namespace
 
 void check_schema(const Draft& draft, Diagnostics& diagnostics) {
+  if (!draft.traits.has_settings) return;  // no port is declared
   Checker(draft, diagnostics).check();
 }
 

@@ -36,12 +36,13 @@ class Validator {
 
   void validate() && {
     for (u32 node = 0; node < draft_.nodes.size(); ++node) {
-      if (!spec(node).settings.is_usual()) {
+      const bool has_settings = !spec(node).settings.is_usual();
+      if (has_settings) {
         check_place(node);
         check_numbers(node);
       }
-      check_settings(node);
-      check_kind(node);
+      if (has_settings || !rules_.empty()) check_settings(node);
+      if (spec(node).kind != NodeKind::Function) check_kind(node);
       if (draft_.nodes[node].is_branch) check_arms(node);
       check_isolated(node);
     }
@@ -49,9 +50,9 @@ class Validator {
 
  private:
   const GraphNode& spec(u32 node) const { return *draft_.nodes[node].spec; }
-  std::string name(u32 node) const { return quoted(draft_.nodes[node].id); }
+  std::string name(u32 node) const { return quoted(draft_.nodes[node].id()); }
   Diagnostic& complain(Reason reason, u32 node, std::string message) {
-    return diagnostics_.error(reason, std::move(message)).node(draft_.nodes[node].id);
+    return diagnostics_.error(reason, std::move(message)).node(draft_.nodes[node].id());
   }
 
   void check_place(u32 node) {
@@ -99,19 +100,26 @@ class Validator {
     const NodeKind kind = spec(node).kind;  // some have an op that is never called
     if (kind == NodeKind::Loop || kind == NodeKind::Subgraph || kind == NodeKind::Program) return;
     // An op of a node within a subgraph is named by the node's own id, not by the inlined one.
-    const auto rule = rules_.find(spec(node).op_name());
-    if (rule == rules_.end()) return;
-    if (rule->second->is_step != (spec(node).kind == NodeKind::Step)) {
+    const OpRule* const rule = rule_of(spec(node).op_name());
+    if (!rule) return;
+    if (rule->is_step != (spec(node).kind == NodeKind::Step)) {
       complain(Reason::graph_config, node,
                text("node {} is a {}, and its op {} runs as a {}", name(node),
-                    node_kind_name(spec(node).kind), quoted(rule->first),
-                    rule->second->is_step ? "step" : "function"))
+                    node_kind_name(spec(node).kind), quoted(rule->op),
+                    rule->is_step ? "step" : "function"))
           .advise("change the node's kind");
     }
-    for (const std::string& fault : broken_settings(*rule->second, config)) {
+    for (const std::string& fault : broken_settings(*rule, config)) {
       complain(Reason::graph_config, node,
-               text("node {} of op {}: {}", name(node), quoted(rule->first), fault));
+               text("node {} of op {}: {}", name(node), quoted(rule->op), fault));
     }
+  }
+
+  const OpRule* rule_of(std::string_view op) {
+    if (op == last_op_) return last_rule_;  // neighbours often share one
+    const auto rule = rules_.find(op);
+    last_op_ = op;
+    return last_rule_ = rule == rules_.end() ? nullptr : rule->second;
   }
 
   void check_kind(u32 node) {
@@ -135,7 +143,7 @@ class Validator {
               .warning(Reason::graph_config,
                        text("step {} says that it is cacheable, and no cache keeps what steps "
                             "yield", name(node)))
-              .node(draft_.nodes[node].id)
+              .node(draft_.nodes[node].id())
               .advise("leave that out; a run with a journal does no step's work twice");
         }
         break;
@@ -158,7 +166,7 @@ class Validator {
           .warning(Reason::loop_uncapped,
                    text("loop {} has no bound: if its signal never says stop, it never ends",
                         name(node)))
-          .node(draft_.nodes[node].id)
+          .node(draft_.nodes[node].id())
           .advise("set max_iterations");
     }
   }
@@ -184,7 +192,7 @@ class Validator {
         complain(arm.error().reason(), node,
                  text("the arm {} -> {}: {}", name(node), quoted(target),
                       arm.error().message()))
-            .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id);
+            .edge(draft_.nodes[node].id(), draft_.nodes[edge.to].id());
         continue;
       }
       if (known.emplace(arm->text(), target).second) continue;
@@ -194,7 +202,7 @@ class Validator {
                               name(node), quoted(known[arm->text()]), quoted(target))
                        : text("branch {} has the arm {} twice, to {} and to {}", name(node),
                               arm->text(), quoted(known[arm->text()]), quoted(target)))
-          .edge(draft_.nodes[node].id, draft_.nodes[edge.to].id)
+          .edge(draft_.nodes[node].id(), draft_.nodes[edge.to].id())
           .advise("the second would never run");
     }
   }
@@ -204,13 +212,15 @@ class Validator {
     if (!draft_.leaving.of(node).empty() || !draft_.entering.of(node).empty()) return;
     diagnostics_
         .warning(Reason::graph_isolated_node, text("no edge touches node {}", name(node)))
-        .node(draft_.nodes[node].id)
+        .node(draft_.nodes[node].id())
         .advise("it runs beside all the others; if an edge is missing, add it");
   }
 
   const Draft& draft_;
   Diagnostics& diagnostics_;
   std::unordered_map<std::string_view, const OpRule*> rules_;
+  std::string_view last_op_;      // that was looked up; of none there is no rule
+  const OpRule* last_rule_ = nullptr;
 };
 
 }  // namespace

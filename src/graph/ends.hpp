@@ -14,7 +14,7 @@ class EdgeEnds {
   explicit EdgeEnds(const Graph& graph)
       : graph_(graph),
         repeats_(find_repeats(static_cast<u32>(graph.nodes.size()),
-                              [&](u32 i) { return graph.nodes[i].id.view(); })) {
+                              [&](u32 i) -> const Name& { return graph.nodes[i].id; })) {
     if (repeats_.empty() && graph.strangers.empty()) return;
     index_.emplace(graph.nodes.size());
     for (const GraphNode& node : graph.nodes) index_->add(node.id);

@@ -28,12 +28,6 @@ template class Rare<EdgeSettings>;
 
 const EdgeSettings& EdgeSettings::usual() { return usual_edge.settings; }
 
-// Here and not in the header, since a node owns a Graph, which the header has not defined there.
-GraphNode::GraphNode() = default;
-GraphNode::GraphNode(GraphNode&&) noexcept = default;
-GraphNode& GraphNode::operator=(GraphNode&&) noexcept = default;
-GraphNode::~GraphNode() = default;
-
 GraphNode GraphNode::clone() const {
   GraphNode out;
   static_cast<NodeSpec&>(out) = *this;

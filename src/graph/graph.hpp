@@ -17,6 +17,7 @@ struct GraphNode : NodeSpec {
   std::unique_ptr<Graph> graph;   // subgraph; none: an empty one
 
   GraphNode();
+  GraphNode(std::string_view node_id, std::string_view node_op);
   GraphNode(GraphNode&&) noexcept;
   GraphNode& operator=(GraphNode&&) noexcept;
   ~GraphNode();
@@ -91,6 +92,14 @@ class Graph {
   std::string document() const;
   std::string digest() const;     // BLAKE2b-256 of the document, 64 hexadecimal digits
 };
+
+// Only here is a Graph defined, which a node owns.
+inline GraphNode::GraphNode() = default;
+inline GraphNode::GraphNode(std::string_view node_id, std::string_view node_op)
+    : NodeSpec{Name(node_id), Name(node_op), {}} {}
+inline GraphNode::GraphNode(GraphNode&&) noexcept = default;
+inline GraphNode& GraphNode::operator=(GraphNode&&) noexcept = default;
+inline GraphNode::~GraphNode() = default;
 
 // ---- build.cpp: for hosts that write graphs as code
 

@@ -11,6 +11,8 @@
 // a cycle, the nodes of the cycle and behind it count as outermost; the compiler names the cycle.
 #include "graph/regions.hpp"
 
+#include <algorithm>
+
 #include "graph/ends.hpp"
 
 namespace soma {
@@ -123,6 +125,14 @@ std::vector<RegionLink> region_links(const Graph& graph) {
 }
 
 Regions find_regions(size_t nodes, std::span<const RegionLink> links) {
+  const bool has_entrances = std::ranges::any_of(
+      links, [](const RegionLink& link) { return link.entrance != RegionLink::no_entrance; });
+  if (!has_entrances) {
+    Regions out;
+    out.regions.emplace_back();
+    out.of.assign(nodes, Regions::outermost);
+    return out;
+  }
   return Finder(nodes, links).find();
 }
 

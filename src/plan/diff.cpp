@@ -104,7 +104,7 @@ class TreeFields {
 Fields fields_of(const Plan& plan) {
   JsonWriter mode, graph, leaves;
   mode.value(plan_mode_name(plan.mode));
-  graph.value(plan.graph_digest);
+  graph.value(plan.graph_digest());
   leaves.array();
   for (const u32 leaf : plan.leaves) leaves.value(plan.nodes[leaf].id);
   leaves.close();

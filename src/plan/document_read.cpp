@@ -57,7 +57,9 @@ class Reader : private NodeReader {
       read_mode(mode, {&at, key::mode});
     }
     if (const JsonView graph = required(json, at, key::graph, "the digest of a graph")) {
-      read_text(graph, {&at, key::graph}, plan_.graph_digest);
+      std::string digest;
+      read_text(graph, {&at, key::graph}, digest);
+      plan_.origin = GraphOrigin(std::move(digest));
     }
     if (const JsonView nodes = required(json, at, key::nodes, "a list of nodes")) {
       read_nodes(nodes, {&at, key::nodes});

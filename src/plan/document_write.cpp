@@ -18,7 +18,7 @@ class Writer {
 
   std::string print() && {
     json_.object().field(key::soma, plan_name).field(key::version, plan_version);
-    json_.field(key::mode, plan_mode_name(plan_.mode)).field(key::graph, plan_.graph_digest);
+    json_.field(key::mode, plan_mode_name(plan_.mode)).field(key::graph, plan_.graph_digest());
     json_.key(key::nodes).array();
     for (u32 i = 0; i < plan_.nodes.size(); ++i) write_node(i);
     json_.close().key(key::leaves).array();

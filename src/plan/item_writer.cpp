@@ -33,11 +33,16 @@ void ItemWriter::close() {
   PlanItem& item = items_[done.item];
   item.end = static_cast<u32>(items_.size());
   if (is_grouping(item.variant) && done.children < 2) {
-    item.end = left_out;
+    leave_out(item);
     if (done.children == 0) return;
     done = {done.last, done.last_children};
   }
   become_child(done);
+}
+
+void ItemWriter::leave_out(PlanItem& item) {
+  item.end = left_out;
+  has_left_out_ = true;
 }
 
 void ItemWriter::leaf(Variant variant, u32 node) {
@@ -52,7 +57,7 @@ void ItemWriter::become_child(const Open& done) {
   Open& outer = open_.back();
   PlanItem& item = items_[done.item];
   if (is_grouping(item.variant) && item.variant == items_[outer.item].variant) {
-    item.end = left_out;
+    leave_out(item);
     outer.children += done.children;
     return;  // which are two or more, so nobody will ask for the last
   }
@@ -73,6 +78,7 @@ void ItemWriter::copy(const std::vector<PlanItem>& from, u32 begin, u32 end) {
 }
 
 std::vector<PlanItem> ItemWriter::take() && {
+  if (!has_left_out_ && !items_.empty()) return std::move(items_);
   std::vector<u32> place(items_.size() + 1);  // by item: how many before it stay
   for (u32 i = 0; i < items_.size(); ++i) {
     place[i + 1] = place[i] + (items_[i].end != left_out ? 1 : 0);

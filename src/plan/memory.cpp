@@ -39,8 +39,8 @@ u64 node(const PlanNode& node) {
 }  // namespace
 
 u64 plan_memory_bytes(const Plan& plan) {
-  u64 bytes = sizeof plan + table(plan.items) + table(plan.sources) + table(plan.leaves) +
-              table(plan.loops) + texts(plan.names);
+  u64 bytes = sizeof plan + plan.origin.memory_bytes() + table(plan.items) +
+              table(plan.sources) + table(plan.leaves) + table(plan.loops) + texts(plan.names);
   for (const PlanNode& each : plan.nodes) bytes += node(each);
   for (const std::vector<Arm>& arms : plan.branches) bytes += table(arms);
   for (const std::vector<std::string>& targets : plan.handoffs) bytes += texts(targets);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "plan/arm.hpp"
+#include "plan/origin.hpp"
 #include "value/node.hpp"
 
 namespace soma {
@@ -68,7 +69,7 @@ struct PlanNode : NodeSpec {     // max_iterations, until, carry_from: not here,
 
 struct Plan {
   PlanMode mode = PlanMode::Inference;
-  std::string graph_digest;                   // of the document that it was compiled from
+  GraphOrigin origin;                         // the graph that it was compiled from
   std::vector<PlanItem> items;                // pre-order; the whole plan is items[0]
   std::vector<PlanNode> nodes;                // in the order of the tree
   std::vector<Source> sources;                // of the first node, then of the second, …
@@ -102,6 +103,8 @@ struct Plan {
   static Result<Plan> parse(std::string_view json, Reading reading = Reading::Strict);
   std::string document() const;
   std::string digest() const;  // BLAKE2b-256 of the document, 64 hexadecimal digits
+  // Of the document that it was compiled from: made when it is first asked for (origin.hpp).
+  const std::string& graph_digest() const { return origin.digest(*this); }
 
   // ---- display.cpp, draw.cpp
   std::string display() const;  // two spaces a level, one item a line
@@ -114,6 +117,7 @@ struct Plan {
 // to the outer one: what comes out is canonical.
 class ItemWriter {
  public:
+  void reserve(size_t items) { items_.reserve(items); }
   void open(Variant variant, u32 node = no_node, u32 detail = 0);
   void close();
   void leaf(Variant variant, u32 node = no_node);
@@ -129,8 +133,10 @@ class ItemWriter {
     u32 last = 0, last_children = 0;  // the last child, and how many that has
   };
   void become_child(const Open& done);
+  void leave_out(PlanItem& item);
 
   std::vector<PlanItem> items_;
+  bool has_left_out_ = false;
   std::vector<Open> open_;
 };
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "base/plain.hpp"
 #include "base/text.hpp"
 #include "value/repeats.hpp"
 
@@ -63,7 +64,8 @@ namespace {
 
 // Is there a text for it in documents, and no other text that looks the same there?
 bool is_id(std::string_view id) {
-  return !id.empty() && id.find('\0') == id.npos && find_invalid_utf8(id) == id.npos;
+  if (is_plain(id)) return !id.empty();
+  return id.find('\0') == id.npos && find_invalid_utf8(id) == id.npos;
 }
 
 bool is_digest(std::string_view digest) {
@@ -74,7 +76,7 @@ bool is_digest(std::string_view digest) {
 void check_nodes(PlanCheck& check) {
   const std::vector<PlanNode>& nodes = check.plan.nodes;
   const std::vector<u32> repeats =
-      find_repeats(static_cast<u32>(nodes.size()), [&](u32 i) { return nodes[i].id.view(); });
+      find_repeats(static_cast<u32>(nodes.size()), [&](u32 i) -> const Name& { return nodes[i].id; });
   auto repeat = repeats.begin();
   for (u32 i = 0; i < nodes.size(); ++i) {
     const PlanNode& node = nodes[i];
@@ -118,9 +120,9 @@ void check_records(PlanCheck& check) {
   if (plan.mode > PlanMode::NoCache) {
     check.complain(text("mode {} is none", static_cast<u32>(plan.mode)));
   }
-  if (!plan.graph_digest.empty() && !is_digest(plan.graph_digest)) {
+  if (!plan.origin.given().empty() && !is_digest(plan.origin.given())) {
     check.complain(text("{} is no digest of a graph, which is 64 hexadecimal digits in lower case",
-                        quoted(plan.graph_digest)));
+                        quoted(plan.origin.given())));
   }
   check_nodes(check);
   check_sources(check);

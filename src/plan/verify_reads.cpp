@@ -26,7 +26,7 @@ class ReadCheck {
       : check_(check),
         plan_(check.plan),
         item_of_(plan_.nodes.size(), no_item),
-        body_of_(plan_.nodes.size(), no_item) {}
+        body_of_(plan_.loops.empty() ? 0 : plan_.nodes.size(), no_item) {}
 
   void run() && {
     for (u32 at = 0; at < plan_.items.size(); ++at) {
@@ -56,8 +56,10 @@ class ReadCheck {
         item_of_[item.node] == no_item) {
       check_node(item.node);
       item_of_[item.node] = at;
-      body_of_[item.node] = body;
+      if (!body_of_.empty()) body_of_[item.node] = body;
     }
+    const bool has_nothing_in_it = item.variant == Variant::Execute && item.end == at + 1;
+    if (has_nothing_in_it && !open_.empty()) return;
     open_.push_back({at, item.variant == Variant::Loop ? at : body, begins_.size(), 0});
   }
 
@@ -74,7 +76,7 @@ class ReadCheck {
   }
 
   void check_in_body(u32 loop, u32 node, std::string_view what) {
-    if (node == no_node || (node < plan_.nodes.size() && body_of_[node] == loop)) return;
+    if (node == no_node || (node < plan_.nodes.size() && body_of(node) == loop)) return;
     check_.complain_at(loop, text("its {} is not from a node of its body", what));
   }
 
@@ -105,15 +107,23 @@ class ReadCheck {
     check_.complain_of(reader, text("it reads {}, {}", quoted(plan_.nodes[source].id), hidden));
   }
 
+  u32 body_of(u32 node) const { return body_of_.empty() ? no_item : body_of_[node]; }
+
+  // Of the open items, at least the first of which is around all.
+  const Open& innermost_around(u32 item) const {
+    if (open_.back().item <= item) return open_.back();
+    const auto behind =
+        std::upper_bound(open_.begin(), open_.end(), item,
+                         [](u32 at, const Open& open) { return at < open.item; });
+    return *(behind - 1);
+  }
+
   // Why the value of a node is not there for the node that is about to be opened.
   std::string_view why_hidden(u32 source) const {
     const u32 at = item_of_[source];
     if (at == no_item) return "which does not run before it";
-    const auto behind =
-        std::upper_bound(open_.begin(), open_.end(), at,
-                         [](u32 item, const Open& open) { return item < open.item; });
-    const Open& around = *(behind - 1);  // at least the first item, which is around all
-    if (body_of_[source] != no_item && body_of_[source] > around.item) {
+    const Open& around = innermost_around(at);
+    if (body_of(source) != no_item && body_of(source) > around.item) {
       return "which lies in the body of a loop that is over";
     }
     switch (plan_.items[around.item].variant) {
@@ -146,14 +156,24 @@ class ReadCheck {
     return std::binary_search(after.begin(), after.end(), static_cast<u32>(behind - begin - 1));
   }
 
+  std::string_view key_of(const Source& source) const {
+    return source.input == 0 ? plan_.nodes[source.node].id.view() : plan_.names[source.input];
+  }
+
   // Several values make a map, in which each has a key of its own: the name of an input, or the id
   // of the node that it comes from.
   void check_keys(u32 reader, std::span<const Source> sources) {
+    constexpr size_t compared_max = 8;  // more are put into a table
     keys_.clear();
-    for (const Source& source : sources) {
-      const std::string_view key =
-          source.input == 0 ? plan_.nodes[source.node].id.view() : plan_.names[source.input];
-      if (keys_.insert(key).second) continue;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const std::string_view key = key_of(sources[i]);
+      const std::span<const Source> before = sources.first(i);
+      const bool is_new = sources.size() > compared_max
+                              ? keys_.insert(key).second
+                              : std::none_of(before.begin(), before.end(), [&](const Source& one) {
+                                  return key_of(one) == key;
+                                });
+      if (is_new) continue;
       check_.complain_of(reader, text("two of the values that it reads have the key {}",
                                       quoted(key)));
     }
@@ -169,7 +189,7 @@ class ReadCheck {
         check_.complain_of(leaf, "it is a leaf twice");
       } else {
         is_leaf[leaf] = true;
-        if (body_of_[leaf] != no_item) {
+        if (body_of(leaf) != no_item) {
           check_.complain_of(leaf, "it is a leaf, and lies in the body of a loop");
         }
       }
@@ -183,7 +203,7 @@ class ReadCheck {
   const Plan& plan_;
   std::vector<Open> open_;
   std::vector<u32> item_of_;      // by node: where it has its place
-  std::vector<u32> body_of_;      // by node: the innermost Loop in whose body it lies
+  std::vector<u32> body_of_;      // by node: the innermost Loop in whose body it lies; no loops: none
   std::vector<u32> begins_;       // of the children so far of all open Dataflows
   std::unordered_set<std::string_view> keys_;  // of the node at hand
 };

@@ -2,7 +2,8 @@
 // before it, which node it names, and which row of its table it has.
 //
 // One walk in pre-order with a stack of open items. What is to be said of an item alone is said
-// when it opens, what depends on its children when it closes.
+// when it opens, what depends on its children when it closes. Most items are leaves of which there
+// is nothing to be said: they are seen to be that, and counted.
 //
 // A Branch asks what the item before it in its Sequence executed last, which leads down through
 // last children. That is linear for all of them together: an item that is some last child lies in
@@ -55,7 +56,12 @@ class TreeCheck {
   void run() && {
     for (u32 at = 0; at < plan_.items.size(); ++at) {
       while (!open_.empty() && plan_.items[open_.back().item].end == at) close();
-      open(at);
+      if (is_flawless_leaf(at)) {
+        is_placed_[next_++] = true;
+        become_child(at);
+      } else {
+        open(at);
+      }
     }
     while (!open_.empty()) close();
     for (u32 i = 0; i < plan_.nodes.size(); ++i) {
@@ -76,6 +82,17 @@ class TreeCheck {
     size_t size;
     std::vector<bool> is_used = std::vector<bool>(size);
   };
+
+  bool is_flawless_leaf(u32 at) const {
+    const PlanItem& item = plan_.items[at];
+    if (item.variant != Variant::Execute || item.end != at + 1 || item.detail != 0) return false;
+    if (item.node != next_ || next_ >= plan_.nodes.size() || is_placed_[next_]) return false;
+    const NodeKind kind = plan_.nodes[next_].kind;
+    if (kind == NodeKind::Step || kind == NodeKind::Loop || open_.empty()) return false;
+    const Variant around = plan_.items[open_.back().item].variant;
+    return around == Variant::Sequence || around == Variant::Parallel ||
+           around == Variant::Dataflow;
+  }
 
   void open(u32 at) {
     const PlanItem& item = plan_.items[at];
@@ -238,9 +255,12 @@ class TreeCheck {
     if (table && item.detail < table->size) {
       check_rows(done, item);
     }
-    if (open_.empty()) return;
+    if (!open_.empty()) become_child(done.item);
+  }
+
+  void become_child(u32 item) {
     ++open_.back().children;
-    last_child_[open_.back().item] = done.item;
+    last_child_[open_.back().item] = item;
   }
 
   void check_rows(const Open& done, const PlanItem& item) {

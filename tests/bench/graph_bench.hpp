@@ -172,6 +172,7 @@ struct Options {
   u32 steps = 0;
   int threads = 2;
   bool dataflow = false;             // for runners that can choose
+  bool shuffled = false;             // for who compiles: nodes and edges numbered at random
   std::vector<i64> gaps_us = {0};
   i64 budget_ns = 200'000'000;       // for each gap
   i64 runs_min = 3;                  // in a block
@@ -185,6 +186,7 @@ inline bool parse(int argc, char** argv, Options& out) {
     else if (name == "--steps") out.steps = static_cast<u32>(std::stoul(value));
     else if (name == "--threads") out.threads = std::stoi(value);
     else if (name == "--dataflow") out.dataflow = value == "1";
+    else if (name == "--shuffled") out.shuffled = value == "1";
     else if (name == "--ms") out.budget_ns = i64{std::stol(value)} * 1'000'000;
     else if (name == "--runs-min") out.runs_min = std::stol(value);
     else if (name == "--pairs") out.pairs = std::max(std::stoi(value), 1);

@@ -44,6 +44,8 @@ GRID = {
 }
 EMPTY = ["chain:10", "chain:100000", "chain:1000000", "wide:2", "wide:8", "wide:100000",
          "diamonds:10000", "layered:100000", "layered:100000 dataflow", "tree:16"]
+# As they are: numbered in the order in which they run.
+COMPILED = ["chain:1000000", "wide:1000000", "diamonds:250000", "layered:100000", "tree:18"]
 QUICK = ["--ms", "100"]
 SHORT = ["--ms", "60", "--pairs", "3", "--runs-min", "1"]
 
@@ -59,9 +61,10 @@ class Case:
         return (self.command, self.shape, self.body_us, tuple(self.extra))
 
     def arguments(self, steps_per_us):
-        shape, _, dataflow = self.shape.partition(" ")
-        return [self.command, "--shape", shape, "--dataflow", str(int(bool(dataflow))),
-                "--steps", str(round(self.body_us * steps_per_us)), *self.extra]
+        shape, _, how = self.shape.partition(" ")
+        return [self.command, "--shape", shape, "--dataflow", str(int(how == "dataflow")),
+                "--steps", str(round(self.body_us * steps_per_us)),
+                *(["--shuffled", "1"] if how == "shuffled" else []), *self.extra]
 
 
 def cases_of_peers():
@@ -96,6 +99,9 @@ def all_cases():
     yield Case([20], "build", "chain:100000", ["soma"])
     yield Case([20], "build", "wide:1000000", ["soma"], rounds=2)
     yield Case([20], "build", "wide:100000", ["soma"], rounds=2)
+    for shape in COMPILED:
+        yield Case([18], "compile", shape, ["core"], 0, ["--pairs", "5"])
+    yield Case([19], "compile", "chain:1000000 shuffled", ["core"], 0, ["--pairs", "3"])
     yield Case([23], "cancel", "wide:100000", ["soma"], 1)
     yield Case([24], "events", "chain:1000", ["soma"], 0, ["--ms", "300"])
     for shape in ("chain:1000", "wide:8", "diamonds:100"):
@@ -332,6 +338,17 @@ class Report:
                self.per_node("soma", "chain:1000000", "build_ns", **built), 380)
         yield (17, "the same ÷ Taskflow", "×",
                self.beside("taskflow", "chain:1000000", key="build_ns", **built), 0.4)
+        for shape in COMPILED:
+            compiled = [self.bench.rounds_of("core", shape, command="compile")]
+            yield (18, f"warm compile {shape} ÷ the floor", "×",
+                   self.of(compiled, lambda found: found["ratio"]), 3)
+            yield (18, f"warm compile {shape}, a node", "ns",
+                   self.of(compiled, lambda found: found["warm_ns"]), None)
+        compiled = [self.bench.rounds_of("core", "chain:1000000 shuffled", command="compile")]
+        yield (19, "warm compile chain:1000000 shuffled ÷ the floor", "×",
+               self.of(compiled, lambda found: found["ratio"]), 2)
+        yield (19, "the same, a node", "ns",
+               self.of(compiled, lambda found: found["warm_ns"]), 790)
         for kind in ("chain", "wide"):
             yield (20, f"compile {kind}: 10^6 nodes ÷ 10^5", "×",
                    self.of([self.bench.rounds_of("soma", f"{kind}:{size}", **built)

@@ -20,7 +20,9 @@ class RandomPlan {
     if (!visible.empty()) builder_.leaves(some(visible, 3));
     Plan plan = builder_.take();
     plan.mode = static_cast<PlanMode>(below(3));
-    for (u32 i = 0; i < 64; ++i) plan.graph_digest += "0123456789abcdef"[below(16)];
+    std::string digest;
+    for (u32 i = 0; i < 64; ++i) digest += "0123456789abcdef"[below(16)];
+    plan.origin = GraphOrigin(std::move(digest));
     return plan;
   }
 
