@@ -21,6 +21,7 @@ struct Run::State {
   State(const Plan& plan, const RunOptions& options)
       : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
     watch(options.observer);
+    listen(options.probe);
   }
   ~State() { run.crew.abandon(); }  // others may still look at the strand
 
@@ -41,6 +42,7 @@ struct Run::State {
   Strand::Outcome go_on(i64 pause_at_ns);
   void tell(Event::Kind kind);
   void watch(Observer observer);
+  void listen(Observer probe);
   Status look_up();
   Status record_end(const Value& value);
 };
@@ -96,6 +98,14 @@ Status Run::observe(Observer observer) {
     return fail(Reason::busy, "the run has begun already: finish it before others watch it");
   }
   state_->watch(observer);
+  return {};
+}
+
+Status Run::probe(Observer probe) {
+  if (state_->phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before it gets another probe");
+  }
+  state_->listen(probe);
   return {};
 }
 
@@ -164,6 +174,11 @@ void Run::State::watch(Observer observer) {
     run.forecast = std::make_unique<Forecast>(run.plan, run.crew.threads());
   }
   run.observer = observer;
+}
+
+void Run::State::listen(Observer probe) {
+  if (probe.notify) run.probed_since = TickOrigin::here();
+  run.probe = probe;
 }
 
 void Run::State::tell(Event::Kind kind) {

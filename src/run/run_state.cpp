@@ -47,12 +47,16 @@ std::vector<u64> RunState::passes_around(u32 node) const {
   return out;
 }
 
-std::string RunState::path(u32 node) const {
+std::string RunState::loops_around(u32 node) const {
   std::string out;
   for (const u32 loop : course.loops_around(node)) {
     out += text("{}[{}]/", plan.nodes[course.constructs()[loop].node].id.view(), passes[loop]);
   }
-  return out.append(plan.nodes[node].id);
+  return out;
+}
+
+std::string RunState::path(u32 node) const {
+  return loops_around(node).append(plan.nodes[node].id);
 }
 
 Error RunState::at(u32 node, Error error) const {
@@ -94,6 +98,11 @@ void RunState::notify(Event event) {
   const bool has_path = event.node == no_node || !event.path.empty();
   const std::string where = has_path ? std::string() : path(event.node);
   if (event.path.empty()) event.path = where;
+  if (probe.notify) {
+    if (event.at_ns == 0) event.at_ns = now_ns();
+    probe.notify(probe.user, event);
+  }
+  if (!observer.notify) return;
   event.total = plan.nodes.size();
   const std::lock_guard lock(observing_);
   event.done = done.load(std::memory_order_relaxed);

@@ -68,6 +68,7 @@ class Strand {
   Next step();
   Next call_until(u32 end);
   u32 call_all(u32 node, u32 end, Status& failed);
+  u32 call_all_probed(u32 node, u32 end, Status& failed);
   Next call_watched_until(u32 end);
   bool attend();                    // whether the bell has rung; afterwards frames may change
   Next answer_bell();
@@ -114,6 +115,7 @@ class Strand {
   RunState& run_;
   NodeCall call_;
   const u32 thread_;
+  TickClock clock_;                 // of what the probe is told
   std::mutex mutex_;                // guards the frames against the sentinel: see expose.cpp
   std::vector<Frame> frames_;
   u32 node_ = 0;                    // the next to call
