@@ -39,7 +39,7 @@ struct Run::State {
   std::optional<Value> known;     // what the run yielded the last time, says its journal
 
   void walk(i64 pause_at_ns);
-  Strand::Outcome go_on(i64 pause_at_ns);
+  Strand::Outcome go_on(i64 pause_at_ns, bool may_be_parked);
   void tell(Event::Kind kind);
   void watch(Observer observer);
   void listen(Observer probe);
@@ -195,11 +195,12 @@ void Run::State::walk(i64 pause_at_ns) {
     if (run.is_watched()) tell(Event::Kind::RunFinished);
     return;
   }
-  if (phase == Phase::Started) run.crew.begin(strand, pause_at_ns != 0);
+  const bool begins = phase == Phase::Started;
+  if (begins) run.crew.begin(strand, pause_at_ns != 0);
   phase = Phase::Walking;
   Strand::Outcome outcome = Strand::Outcome::Failed;
   try {
-    outcome = go_on(pause_at_ns);
+    outcome = go_on(pause_at_ns, !begins);
   } catch (const std::bad_alloc&) {
     run.crew.abandon();
     lost_memory = true;
@@ -212,7 +213,7 @@ void Run::State::walk(i64 pause_at_ns) {
   is_suspended = false;
   if (outcome == Strand::Outcome::Failed) {
     Wave::Failure failure = strand.take_failure();
-    error = std::move(failure.error);
+    error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
     is_suspended = failure.is_suspension;
   }
   if (!run.is_watched()) return;
@@ -221,14 +222,14 @@ void Run::State::walk(i64 pause_at_ns) {
                     : Event::Kind::RunFinished);
 }
 
-Strand::Outcome Run::State::go_on(i64 pause_at_ns) {
+Strand::Outcome Run::State::go_on(i64 pause_at_ns, bool may_be_parked) {
   while (true) {
-    if (run.crew.is_parked(strand) && !run.crew.lead(strand, pause_at_ns)) {
-      return Strand::Outcome::Paused;
-    }
+    const bool is_parked = may_be_parked && run.crew.is_parked(strand);
+    if (is_parked && !run.crew.lead(strand, pause_at_ns)) return Strand::Outcome::Paused;
     const Strand::Outcome outcome = strand.walk(pause_at_ns, true);
     if (outcome != Strand::Outcome::Parked) return outcome;
     run.crew.park(strand);
+    may_be_parked = true;
   }
 }
 

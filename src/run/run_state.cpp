@@ -34,8 +34,14 @@ std::string_view event_name(Event::Kind kind) {
   return "";
 }
 
+// Made while somebody waits for the run to stop: not by {fmt}, whose code would have to come from
+// far away first.
+static Error asked_to_stop() { return Error(Reason::cancelled, "the caller asked to stop"); }
+
+Error RunState::asked_to_stop(u32 node) const { return at(node, soma::asked_to_stop()); }
+
 Status RunState::check_elsewhere() const {
-  if (cancel->requested()) return fail(Reason::cancelled, "the caller asked to stop");
+  if (cancel->requested()) return soma::asked_to_stop();
   const i64 deadline_ns = cancel->deadline_ns();
   if (deadline_ns == 0 || now_ns() < deadline_ns) return {};
   return fail(Reason::deadline, "the caller's deadline passed");

@@ -61,6 +61,8 @@ struct RunState {
   Error failure(u32 node, Error cause) const;
   // Called in a catch clause.
   Error exception(u32 node) const;
+  // The caller's wish, which was heard at this node.
+  Error asked_to_stop(u32 node) const;
   // The same error with details "node" and "path".
   Error at(u32 node, Error error) const;
 

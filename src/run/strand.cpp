@@ -36,6 +36,10 @@ Strand::Strand(RunState& run, u32 thread)
 
 // The sentinel may have rung and not looked yet: what it rang for was before the walk begins.
 void Strand::listen_to(u32 rings) {
+  if (!run_.crew.has_sentinel()) {
+    heard_ = rings;
+    return;
+  }
   const std::lock_guard lock(mutex_);
   heard_ = rings;
 }
@@ -101,8 +105,15 @@ Strand::Next Strand::call_until(u32 end) {
   if (!status.ok()) return fail_at(node_, run_.failure(node_, std::move(status).error()));
   if (node_ == end) return Next::Go;
   if (attend()) return answer_bell();
-  // Somebody asked to stop, or set a deadline or took one back.
-  return call_watched_until(end);
+  if (run_.cancel->requested() && !run_.is_watched()) return stop_as_asked();
+  return call_watched_until(end);  // somebody set a deadline or took one back
+}
+
+// The run finds words for that, once for all of its threads.
+Strand::Next Strand::stop_as_asked() {
+  step_.reset();
+  failure_ = Wave::Failure{node_, std::nullopt};
+  return stop_walk(nullptr);
 }
 
 // A node was told to stop, and has returned: whatever it said, what it yields may be half of it.
@@ -244,7 +255,7 @@ Strand::Next Strand::end_at(Event::Kind kind, u32 told, Wave::Failure failure) {
   attend();
   call_.let_go();
   step_.reset();
-  tell(kind, told, &failure.error);
+  tell(kind, told, &*failure.error);
   failure_ = std::move(failure);
   return stop_walk(nullptr);
 }

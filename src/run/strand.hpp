@@ -34,7 +34,8 @@ class Strand {
   Wave::Failure take_failure() { return *std::exchange(failure_, std::nullopt); }
 
   // ---- expose.cpp: for the sentinel, from another thread
-  void expose_if_calling();
+  // True: it is in the same call as the last time, as far as one can tell.
+  bool expose_if_calling();
 
   // ---- The crew's, about strands that work on a share of another strand's wave
   struct Job {
@@ -73,6 +74,7 @@ class Strand {
   bool attend();                    // whether the bell has rung; afterwards frames may change
   Next answer_bell();
   Next stop_as_told();
+  Next stop_as_asked();
   Next enter(const Stop& stop);
   Next leave_region();
   Next fail_at(u32 node, Error error);
@@ -124,6 +126,7 @@ class Strand {
   u32 heard_ = 0;                   // rings of the bell
   u32 depth_ = 0;
   u32 told_node_ = no_node;         // that was told to stop
+  u32 seen_node_ = no_node;         // the sentinel's: that was being called at its last look
   i64 pause_at_ns_ = 0;
   bool is_caller_ = false;
   std::unique_ptr<StepRun> step_;   // the one that the walk is in
