@@ -452,7 +452,8 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
   explicit run(const plan& of, const ops& code = {}, const options& settings = {})
       : run(of, code, settings, std::make_shared<detail::thrown>()) {}
 
-  // Throws what the function of the failing node threw; else what the observer threw first.
+  // Throws what the function of the failing node threw; else what the observer or the probe threw
+  // first.
   value execute(const value& input = {}, const cancel& stop = {}) {
     soma_value* out = nullptr;
     soma_error* failure = nullptr;
@@ -501,13 +502,26 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
       detail::call(soma_run_set_observer, get(), nullptr, nullptr, nullptr);
       return;
     }
-    auto* kept = new host{std::move(function), thrown_};
-    detail::call(soma_run_set_observer, get(), &call_host, static_cast<void*>(kept), &drop_host);
+    auto* kept = new host<observer>{std::move(function), thrown_};
+    detail::call(soma_run_set_observer, get(), &call_observer, static_cast<void*>(kept),
+                 &drop_host<observer>);
+  }
+  // Gets each event as it happens, on several threads at once. An empty function: nobody is told.
+  using prober = std::function<void(const soma_event& event)>;
+  void probe(prober function) {
+    if (!function) {
+      detail::call(soma_run_set_probe, get(), nullptr, nullptr, nullptr);
+      return;
+    }
+    auto* kept = new host<prober>{std::move(function), thrown_};
+    detail::call(soma_run_set_probe, get(), &call_probe, static_cast<void*>(kept),
+                 &drop_host<prober>);
   }
 
  private:
+  template <typename Function>
   struct host {
-    observer function;
+    Function function;
     std::shared_ptr<detail::thrown> thrown;
   };
 
@@ -533,15 +547,26 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
     }
     return result;
   }
-  static void call_host(void* user, const char* event, std::size_t length) {
-    const auto* self = static_cast<const host*>(user);
+  static void call_observer(void* user, const char* event, std::size_t length) {
+    const auto* self = static_cast<const host<observer>*>(user);
     try {
       self->function({event, length});
     } catch (...) {
       self->thrown->by_observer(std::current_exception());
     }
   }
-  static void drop_host(void* user) { delete static_cast<host*>(user); }
+  static void call_probe(void* user, const soma_event* event) {
+    const auto* self = static_cast<const host<prober>*>(user);
+    try {
+      self->function(*event);
+    } catch (...) {
+      self->thrown->by_observer(std::current_exception());
+    }
+  }
+  template <typename Function>
+  static void drop_host(void* user) {
+    delete static_cast<host<Function>*>(user);
+  }
 
   std::shared_ptr<detail::thrown> thrown_;
 };

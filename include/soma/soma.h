@@ -81,9 +81,10 @@
  * zero, or whatever an accident returns, stops. A callback must not throw, longjmp or end its
  * thread through the library.
  *
- * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. The one
- * struct is a table of a host's functions (soma_journal_store), which begins with its size: so it
- * may grow, and who was compiled with a shorter one goes on working.
+ * OPTIONS are objects (options.h), not structs: a NULL options argument means all defaults. There
+ * are two structs: a table of a host's functions (soma_journal_store), and what a probe is told
+ * (soma_event). They begin with their size: so they may grow, and who was compiled with a shorter
+ * one goes on working.
  *
  * VERSIONS. The ABI is generation.level. The generation is the soname's number; within one,
  * functions, options and constants are only ever added, which raises the level. A program built

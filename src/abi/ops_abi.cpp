@@ -26,13 +26,11 @@ void end_slot(void* slot) {
   call.runtime->calls->give_back(call);
 }
 
-// The strand's slot.
-soma_call& slot_of(NodeCall& node, const soma_runtime& runtime) {
-  NodeCall::Keepsake& kept = node.keepsake();
-  if (!kept.data || static_cast<soma_call*>(kept.data)->is_used_up()) {
-    kept = {&runtime.calls->borrow(), end_slot};  // a used up one stays with the runtime
-  }
-  return *static_cast<soma_call*>(kept.data);
+// For a strand that has none, or whose slot is used up: that one stays with the runtime.
+[[gnu::noinline, gnu::cold]] Status call_with_another(void* user, NodeCall& node) {
+  const soma_runtime& runtime = *static_cast<const Host<soma_node_fn>*>(user)->runtime;
+  node.keepsake() = {&runtime.calls->borrow(), end_slot};
+  return call_host(user, node);
 }
 
 Result<std::vector<std::string>> environment_of(const Value& variables) {
@@ -70,13 +68,19 @@ std::string facts(const Call& call) {
 
 }  // namespace
 
+// As short as can be: most nodes ask for nothing, and then a call costs little beside the
+// host's function.
 Status wall::call_host(void* user, NodeCall& node) {
+  auto* const slot = static_cast<soma_call*>(node.keepsake().data);
+  if (!slot || slot->is_used_up()) [[unlikely]] return call_with_another(user, node);
   const auto& op = *static_cast<const Host<soma_node_fn>*>(user);
   struct Ending {
     soma_call& call;
     ~Ending() { call.end(); }       // also if the function throws
-  } here{slot_of(node, *op.runtime)};
-  return said_by_host(op.function(op.user.get(), here.call.begin(node)), here.call.failure);
+  } here{*slot};
+  const i32 answer = op.function(op.user.get(), slot->begin(node));
+  if (answer == SOMA_CONTINUE && !slot->has_more) [[likely]] return {};
+  return said_by_host(answer, slot->failure);
 }
 
 soma_code soma_ops_create(const soma_runtime* runtime, soma_ops** out,

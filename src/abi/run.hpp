@@ -22,6 +22,8 @@ struct soma_run final : soma::wall::Object {
   const soma::wall::Ref<soma_value> null;  // so that who runs for effects only allocates nothing
   soma_event_fn observe = nullptr;
   soma::wall::UserData observer;
+  soma_probe_fn probe = nullptr;
+  soma::wall::UserData probe_data;
   soma::wall::Ref<soma_journal> journal;   // of the next executions, under this id
   std::string id, plan_digest;
   std::unique_ptr<soma::Journal> open;     // during an execution

@@ -28,6 +28,7 @@
 #include <mutex>
 
 #include "base/memory.hpp"
+#include "base/short_mutex.hpp"
 #include "base/spin.hpp"
 #include "base/thread.hpp"
 #include "base/ticker.hpp"
@@ -81,7 +82,7 @@ struct Pool::State {
     Thread thread;
   };
 
-  std::mutex mutex;                      // guards who takes which work
+  ShortMutex mutex;                      // guards who takes which work
   std::vector<std::unique_ptr<Helper>> helpers;
   std::vector<Tickets> tickets;          // in the order of their numbers
   u64 tickets_made = 0;
@@ -107,7 +108,7 @@ struct Pool::State {
   // ---- Helpers
   static void help_main(void* self);
   static void host_main(void* self);
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<ShortMutex>;
   bool work_once(Lock& lock, u64& last_tickets);
   bool may_help() const;
   Job* take_ticket(u64& last_tickets);
@@ -386,9 +387,14 @@ void Pool::close(Job* job) {
       return tickets.job == job;
     });
   }
-  // Whoever is still inside is between two looks, not at work.
+  // Whoever is still inside is between two looks, not at work: soon gone, unless it has lost its
+  // processor.
   if (job->gate.fetch_or(closed) == 0) return;
-  while (job->gate.load(std::memory_order_acquire) != closed) sched_yield();
+  constexpr i64 spin_ns = 5'000;
+  Spin spin(spin_ns, 0);
+  while (job->gate.load(std::memory_order_acquire) != closed) {
+    if (!spin.wait()) sched_yield();
+  }
 }
 
 void Pool::listen(Job* job, bool listens) {

@@ -1,6 +1,7 @@
 // soma run: a graph or a plan with the built-in ops and with models; its value as a line of JSON.
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "cli/cache.hpp"
@@ -71,41 +72,44 @@ void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
   }
 }
 
-// What is noted of a run's events.
+// What is noted of a run's events: all of them for a trace, as text those that an estimate is in.
 struct Watcher {
   std::optional<Trace> trace;
-  bool shows_end = false;
+  std::mutex mutex;                 // guards:
   unsigned long unkept = 0;         // values that the cache could not write
   std::string unkept_why;
 
   void watch(const Run& run) {
     check([&](soma_error** error) {
-      return soma_run_set_observer(run, on_event, this, nullptr, error);
+      return soma_run_set_probe(run, on_event, this, nullptr, error);
+    });
+  }
+  static void show_end(const Run& run) {
+    check([&](soma_error** error) {
+      return soma_run_set_observer(run, on_line, nullptr, nullptr, error);
     });
   }
 
  private:
   // Nothing may leave it but by returning: what can't be kept is not in the trace.
-  static void on_event(void* self, const char* event, size_t length) {
+  static void on_event(void* self, const soma_event* event) {
     try {
-      static_cast<Watcher*>(self)->note({event, length});
+      static_cast<Watcher*>(self)->note(*event);
     } catch (...) {
     }
   }
-  void note(const std::string& event) {
+  void note(const soma_event& event) {
     if (trace) trace->note(event);
-    if (shows_end) note_end(event);
-    if (event.find("\"cache_failed\"") == std::string::npos) return;
-    const Json parsed = Json::parse(event);
-    if (parsed.text("event") != "cache_failed") return;
+    if (event.kind != SOMA_EVENT_CACHE_FAILED) return;
+    const std::lock_guard<std::mutex> lock(mutex);
     ++unkept;
-    unkept_why = parsed.text("message");
+    unkept_why.assign(event.message, event.message_length);
   }
   // The library's own line: a key of it stands nowhere else unescaped.
-  static void note_end(const std::string& event) {
+  static void on_line(void*, const char* event, size_t length) {
     constexpr std::string_view key = "\"eta_ns\":";
-    const size_t at = event.find(key);
-    expect_end(at == event.npos ? -1 : std::atoll(event.c_str() + at + key.size()));
+    const size_t at = std::string_view(event, length).find(key);
+    expect_end(at == std::string_view::npos ? -1 : std::atoll(event + at + key.size()));
   }
 };
 
@@ -120,7 +124,7 @@ void use_cache(const Run& run, const Cache& cache) {
   check([&](soma_error** error) { return soma_run_set_cache(run, cache, error); });
 }
 
-// Being told of each node costs a microsecond or two; of so many, nobody waits for the estimate.
+// An event as text costs a microsecond; of so many nodes, nobody waits for the estimate.
 bool is_worth_watching(const Plan& plan) {
   constexpr double nodes_max = 10'000;
   const Json facts = blob_json(
@@ -141,8 +145,8 @@ void execute(const RunVerb& verb) {
   const Run run = make_run(runtime, plan, cancel, verb);
   if (!verb.journal.empty()) remember(runtime, run, verb);
   if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
-  watcher.shows_end = !verb.json && is_worth_watching(plan);
-  if (watcher.trace || !verb.cache.empty() || watcher.shows_end) watcher.watch(run);
+  if (watcher.trace || !verb.cache.empty()) watcher.watch(run);
+  if (!verb.json && is_worth_watching(plan)) Watcher::show_end(run);
   Value value;
   soma_error* error = nullptr;
   const soma_code code = soma_run_execute(run, input, cancel, value.out(), &error);

@@ -12,7 +12,9 @@
 // branches: they may be slow, or they may wait for just those branches. Nobody can tell, so threads
 // beyond the bound are summoned, but ever more slowly as long as nothing ends: the n-th after 2^n
 // looks. Branches that wait for each other are late, and meet; a bound is exceeded by the logarithm
-// of how long its branches take.
+// of how long its branches take. Who waits in a node is in the same one at the next look: as long
+// as all strands have moved on, a look counts a 64th, since a thread too many takes the processor
+// from one that is at work. (It counts at all as there are loops that ask again and again.)
 #include "run/crew.hpp"
 
 #include <algorithm>
@@ -203,7 +205,7 @@ void Crew::put_away(Wave& wave) {
 }
 
 void Crew::offer(Wave& wave, bool owner_is_free) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (launch_ == LaunchMode::Always && is_open_) {
     const i32 room = std::max(threads_ - 1 - hands_ - coming_, 0);
     summon(wave, std::min(wave.idle_branches(owner_is_free), static_cast<u32>(room)),
@@ -212,11 +214,13 @@ void Crew::offer(Wave& wave, bool owner_is_free) {
   const bool is_callers = !traits_.empty() && (traits_[wave.item()] & has_pinned) != 0;
   const bool can_share = wave.can_share();
   if (is_callers) pinned_.add(wave);
-  if (can_share) {
-    shared_.add(wave);
-    if (is_open_) pool_->offer(job_, true);
-  }
+  if (can_share) shared_.add(wave);
+  const bool is_offered = can_share && is_open_;
   if (is_callers || can_share) stir();
+  lock.unlock();
+  // Now that they need not wait for the mutex. Who takes an offer back has it, and has seen that
+  // nothing is there: so this one is not among them, or there is nothing left of it.
+  if (is_offered) pool_->offer(job_, true);
 }
 
 Status Crew::share(Wave& wave, bool owner_is_free) {
@@ -612,15 +616,16 @@ void Crew::watch(void* self) noexcept {
 }
 
 void Crew::look_after() {
+  constexpr u64 look = 64;         // at a strand that is where it was before
   const u64 begun = begun_.load(std::memory_order_relaxed);
   const bool is_new = std::exchange(begun_before_, begun) != begun;
   const u64 finished = finished_.load(std::memory_order_relaxed);
-  quiet_looks_ = std::exchange(finished_before_, finished) != finished ? 0 : quiet_looks_ + 1;
-  if (is_new) quiet_looks_ = 0;
+  const bool has_finished = std::exchange(finished_before_, finished) != finished;
+  if (is_new || has_finished) quiet_ = 0;
   if (is_new) return;  // most runs end before the next look
 
   bell_->asked.store(true, std::memory_order_relaxed);
-  caller_->expose_if_calling();
+  bool some_stay = caller_->expose_if_calling();
   for (size_t next = 0;; ++next) {
     Strand* strand = nullptr;
     {
@@ -628,8 +633,9 @@ void Crew::look_after() {
       if (next < at_work_.size()) strand = at_work_[next];
     }
     if (!strand) break;
-    strand->expose_if_calling();    // it may have come to an end meanwhile
+    some_stay |= strand->expose_if_calling();  // it may have come to an end meanwhile
   }
+  if (!has_finished) quiet_ += some_stay ? look : 1;
 
   bool has_work = false;
   {
@@ -640,7 +646,7 @@ void Crew::look_after() {
   pool_->invite(threads_ - 1);
   const u32 beyond = beyond_.load(std::memory_order_relaxed);
   constexpr u32 doublings_max = 32;
-  if (quiet_looks_ < u64{1} << std::min(beyond, doublings_max)) return;
+  if (quiet_ < look << std::min(beyond, doublings_max)) return;
   beyond_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   const i32 coming = pool_->summon(job_, 1, Pool::Summon::AllOrNone);

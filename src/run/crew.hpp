@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/pool.hpp"
+#include "base/short_mutex.hpp"
 #include "run/wave_lists.hpp"
 #include "run/worth.hpp"
 
@@ -50,6 +51,7 @@ class Crew {
   void stop(Wave& wave);
   bool has_light_fence() const { return has_light_fence_; }
   bool is_alone() const { return is_alone_; }
+  bool has_sentinel() const { return job_ != nullptr; }
   bool is_measuring() const { return worth_.is_measuring(); }
   void measured(u32 node, i64 took_ns) { worth_.add(node, took_ns); }
   bool is_small(u32 item) const { return worth_.is_small(item); }
@@ -138,7 +140,7 @@ class Crew {
   bool has_decided_ = false;       // whether threads are woken for this run as a whole
   i64 invited_ns_ = 0;             // when they were
 
-  std::mutex mutex_;               // guards:
+  ShortMutex mutex_;               // guards:
   std::vector<std::unique_ptr<Wave>> waves_;
   std::vector<Wave*> spare_;
   WaveBag<&Wave::open_place> open_;
@@ -165,7 +167,7 @@ class Crew {
   std::atomic<u32> stirred_{0};    // what a caller without work waits for
   std::atomic<bool> caller_sleeps_{false};
   u64 begun_before_ = 0, finished_before_ = 0;  // the sentinel's: at its last look
-  u64 quiet_looks_ = 0;            // since then nothing was finished
+  u64 quiet_ = 0;                  // since then nothing was finished: see look_after
 };
 
 }  // namespace soma

@@ -61,13 +61,14 @@ void Strand::expose(u32 node) {
   run_.crew.offer(*made.wave, false);
 }
 
-void Strand::expose_if_calling() {
+bool Strand::expose_if_calling() {
   // The mutex first: who hears this ring has to wait for it.
   const std::lock_guard lock(mutex_);
   run_.crew.bell().rings.fetch_add(1);
   fence_others();
   const u32 node = call_.called();
   if (node != no_node) expose(node);
+  return std::exchange(seen_node_, node) == node && node != no_node;
 }
 
 }  // namespace soma

@@ -31,7 +31,7 @@ struct Event {
 
   Kind kind = Kind::RunStarted;
   Ended ended = Ended::No;
-  i64 at_ns = 0;                    // monotonic (base/clock.hpp), never less than before
+  i64 at_ns = 0;                    // monotonic (base/clock.hpp), on one thread never less
   u32 node = ~u32{0};               // of the plan; none: the run
   std::string_view path;            // "refine[3]/judge": the node, with passes of loops around it
   std::string_view effect;          // its name
@@ -47,8 +47,15 @@ struct Event {
 };
 std::string_view event_name(Event::Kind kind);  // "run_started", …
 
-// Called on the thread on which it happens, one call at a time. Failures of branches that a wave
-// overrules are told as well. What an event points to lives until the call returns.
+// Called on the thread on which it happens. Failures of branches that a wave overrules are told as
+// well. What an event points to lives until the call returns.
+//
+// There are two ways to be told. A run's observer is called by one thread at a time, in the order
+// of times, and gets all of an event. Its probe is called on several threads at once, right where
+// it happens, and gets neither `done`, `total` nor `eta_ns`; its times are the strand's own, equal
+// between a node's end and the beginning of the next one behind it, and two threads' agree to about
+// a tenth of a microsecond. So it adds to a node the time of two calls and of one look at a
+// counter.
 struct Observer {
   void (*notify)(void* user, const Event& event) = nullptr;
   void* user = nullptr;

@@ -21,6 +21,7 @@ struct Run::State {
   State(const Plan& plan, const RunOptions& options)
       : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
     watch(options.observer);
+    listen(options.probe);
   }
   ~State() { run.crew.abandon(); }  // others may still look at the strand
 
@@ -38,9 +39,10 @@ struct Run::State {
   std::optional<Value> known;     // what the run yielded the last time, says its journal
 
   void walk(i64 pause_at_ns);
-  Strand::Outcome go_on(i64 pause_at_ns);
+  Strand::Outcome go_on(i64 pause_at_ns, bool may_be_parked);
   void tell(Event::Kind kind);
   void watch(Observer observer);
+  void listen(Observer probe);
   Status look_up();
   Status record_end(const Value& value);
 };
@@ -96,6 +98,14 @@ Status Run::observe(Observer observer) {
     return fail(Reason::busy, "the run has begun already: finish it before others watch it");
   }
   state_->watch(observer);
+  return {};
+}
+
+Status Run::probe(Observer probe) {
+  if (state_->phase != State::Phase::Idle) {
+    return fail(Reason::busy, "the run has begun already: finish it before it gets another probe");
+  }
+  state_->listen(probe);
   return {};
 }
 
@@ -166,6 +176,11 @@ void Run::State::watch(Observer observer) {
   run.observer = observer;
 }
 
+void Run::State::listen(Observer probe) {
+  if (probe.notify) run.probed_since = TickOrigin::here();
+  run.probe = probe;
+}
+
 void Run::State::tell(Event::Kind kind) {
   Event event;
   event.kind = kind;
@@ -180,11 +195,12 @@ void Run::State::walk(i64 pause_at_ns) {
     if (run.is_watched()) tell(Event::Kind::RunFinished);
     return;
   }
-  if (phase == Phase::Started) run.crew.begin(strand, pause_at_ns != 0);
+  const bool begins = phase == Phase::Started;
+  if (begins) run.crew.begin(strand, pause_at_ns != 0);
   phase = Phase::Walking;
   Strand::Outcome outcome = Strand::Outcome::Failed;
   try {
-    outcome = go_on(pause_at_ns);
+    outcome = go_on(pause_at_ns, !begins);
   } catch (const std::bad_alloc&) {
     run.crew.abandon();
     lost_memory = true;
@@ -197,7 +213,7 @@ void Run::State::walk(i64 pause_at_ns) {
   is_suspended = false;
   if (outcome == Strand::Outcome::Failed) {
     Wave::Failure failure = strand.take_failure();
-    error = std::move(failure.error);
+    error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
     is_suspended = failure.is_suspension;
   }
   if (!run.is_watched()) return;
@@ -206,14 +222,14 @@ void Run::State::walk(i64 pause_at_ns) {
                     : Event::Kind::RunFinished);
 }
 
-Strand::Outcome Run::State::go_on(i64 pause_at_ns) {
+Strand::Outcome Run::State::go_on(i64 pause_at_ns, bool may_be_parked) {
   while (true) {
-    if (run.crew.is_parked(strand) && !run.crew.lead(strand, pause_at_ns)) {
-      return Strand::Outcome::Paused;
-    }
+    const bool is_parked = may_be_parked && run.crew.is_parked(strand);
+    if (is_parked && !run.crew.lead(strand, pause_at_ns)) return Strand::Outcome::Paused;
     const Strand::Outcome outcome = strand.walk(pause_at_ns, true);
     if (outcome != Strand::Outcome::Parked) return outcome;
     run.crew.park(strand);
+    may_be_parked = true;
   }
 }
 

@@ -27,6 +27,7 @@ enum class LaunchMode : u8 {
 struct RunOptions {
   bool remote_inline = false;   // runs remote parts here
   Observer observer = {};
+  Observer probe = {};
   Pool* pool = nullptr;         // outlives the run; none: the caller is alone
   i32 threads = 0;              // at most, the caller included; 0: the pool's bound
   LaunchMode launch = LaunchMode::Adaptive;
@@ -41,8 +42,10 @@ class Run {
                                              const RunOptions& options);
   ~Run();
 
-  // Who is told from the next start on. busy, if the last run has not ended.
+  // Who is told from the next start on: one at a time, or at once (observe.hpp). busy, if the last
+  // run has not ended.
   Status observe(Observer observer);
+  Status probe(Observer probe);
   // From the next start on; nullptr: none. It outlives the run, or its replacement. Plans of mode
   // inference use it for values and prepared states, differentiable ones for states. busy, if the
   // last run has not ended.

@@ -34,8 +34,14 @@ std::string_view event_name(Event::Kind kind) {
   return "";
 }
 
+// Made while somebody waits for the run to stop: not by {fmt}, whose code would have to come from
+// far away first.
+static Error asked_to_stop() { return Error(Reason::cancelled, "the caller asked to stop"); }
+
+Error RunState::asked_to_stop(u32 node) const { return at(node, soma::asked_to_stop()); }
+
 Status RunState::check_elsewhere() const {
-  if (cancel->requested()) return fail(Reason::cancelled, "the caller asked to stop");
+  if (cancel->requested()) return soma::asked_to_stop();
   const i64 deadline_ns = cancel->deadline_ns();
   if (deadline_ns == 0 || now_ns() < deadline_ns) return {};
   return fail(Reason::deadline, "the caller's deadline passed");
@@ -47,12 +53,16 @@ std::vector<u64> RunState::passes_around(u32 node) const {
   return out;
 }
 
-std::string RunState::path(u32 node) const {
+std::string RunState::loops_around(u32 node) const {
   std::string out;
   for (const u32 loop : course.loops_around(node)) {
     out += text("{}[{}]/", plan.nodes[course.constructs()[loop].node].id.view(), passes[loop]);
   }
-  return out.append(plan.nodes[node].id);
+  return out;
+}
+
+std::string RunState::path(u32 node) const {
+  return loops_around(node).append(plan.nodes[node].id);
 }
 
 Error RunState::at(u32 node, Error error) const {
@@ -94,6 +104,11 @@ void RunState::notify(Event event) {
   const bool has_path = event.node == no_node || !event.path.empty();
   const std::string where = has_path ? std::string() : path(event.node);
   if (event.path.empty()) event.path = where;
+  if (probe.notify) {
+    if (event.at_ns == 0) event.at_ns = now_ns();
+    probe.notify(probe.user, event);
+  }
+  if (!observer.notify) return;
   event.total = plan.nodes.size();
   const std::lock_guard lock(observing_);
   event.done = done.load(std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "base/cancel.hpp"
 #include "base/fence.hpp"
+#include "base/tick_clock.hpp"
 #include "run/binding.hpp"
 #include "run/crew.hpp"
 #include "run/forecast.hpp"
@@ -51,27 +52,32 @@ struct RunState {
     }
   }
 
-  // Where a node is: the passes of the loops around it, and those with all ids as a path.
+  // Where a node is: the passes of the loops around it, those with their ids as the beginning of a
+  // path ("refine[3]/"), and the whole path.
   std::vector<u64> passes_around(u32 node) const;
+  std::string loops_around(u32 node) const;
   std::string path(u32 node) const;
   // A node's failure, as the run reports it.
   Error failure(u32 node, Error cause) const;
   // Called in a catch clause.
   Error exception(u32 node) const;
+  // The caller's wish, which was heard at this node.
+  Error asked_to_stop(u32 node) const;
   // The same error with details "node" and "path".
   Error at(u32 node, Error error) const;
 
   // Whether code between nodes has more to do than to look at a flag.
   bool needs_watch() const {
-    return is_watched() || cancel->needs_clock() || crew.is_measuring() ||
+    return observer.notify || cancel->needs_clock() || crew.is_measuring() ||
            !crew.has_light_fence();
   }
 
   // ---- Events; none are made unless somebody watches
-  Observer observer;                // changes between executions only
+  Observer observer, probe;         // change between executions only
+  TickOrigin probed_since;          // by whose clocks the probe is told when something happened
   std::unique_ptr<Forecast> forecast;  // while somebody watches
   std::atomic<u64> done{0};         // nodes
-  bool is_watched() const { return observer.notify != nullptr; }
+  bool is_watched() const { return observer.notify || probe.notify; }
   void notify(Event event);
 
  private:

@@ -27,12 +27,19 @@
 namespace soma {
 
 Strand::Strand(RunState& run, u32 thread)
-    : run_(run), call_(*this, run.plan, run.values), thread_(thread) {
+    : run_(run),
+      call_(*this, run.plan, run.values),
+      thread_(thread),
+      clock_(run.probed_since) {
   frames_.reserve(size_t{run.course.depth()} + 1);
 }
 
 // The sentinel may have rung and not looked yet: what it rang for was before the walk begins.
 void Strand::listen_to(u32 rings) {
+  if (!run_.crew.has_sentinel()) {
+    heard_ = rings;
+    return;
+  }
   const std::lock_guard lock(mutex_);
   heard_ = rings;
 }
@@ -79,7 +86,8 @@ Strand::Next Strand::step() {
   const bool is_inside = stop.begin < region_end;
   const u32 end = is_inside ? stop.begin : region_end;
   if (node_ < end) {
-    const bool is_watched = pause_at_ns_ != 0 || run_.needs_watch();
+    const bool is_watched = pause_at_ns_ != 0 || run_.needs_watch() ||
+                            (run_.is_watched() && run_.streams.chunk(node_));
     const Next next = is_watched ? call_watched_until(end) : call_until(end);
     if (next != Next::Go || node_ != end) return next;
   }
@@ -91,14 +99,21 @@ Strand::Next Strand::step() {
 
 Strand::Next Strand::call_until(u32 end) {
   Status status;
-  node_ = call_all(node_, end, status);
+  node_ = run_.is_watched() ? call_all_probed(node_, end, status) : call_all(node_, end, status);
   call_.let_go();
   if (told_node_ != no_node) return stop_as_told();
   if (!status.ok()) return fail_at(node_, run_.failure(node_, std::move(status).error()));
   if (node_ == end) return Next::Go;
   if (attend()) return answer_bell();
-  // Somebody asked to stop, or set a deadline or took one back.
-  return call_watched_until(end);
+  if (run_.cancel->requested() && !run_.is_watched()) return stop_as_asked();
+  return call_watched_until(end);  // somebody set a deadline or took one back
+}
+
+// The run finds words for that, once for all of its threads.
+Strand::Next Strand::stop_as_asked() {
+  step_.reset();
+  failure_ = Wave::Failure{node_, std::nullopt};
+  return stop_walk(nullptr);
 }
 
 // A node was told to stop, and has returned: whatever it said, what it yields may be half of it.
@@ -131,7 +146,41 @@ u32 Strand::call_all(u32 node, u32 end, Status& failed) {
   return node;
 }
 
-// The same with clocks and events.
+// The same with a probe's events: one look at a counter a node, as the next one begins when one has
+// ended. In a stretch all nodes lie in the same loops.
+u32 Strand::call_all_probed(u32 node, u32 end, Status& failed) {
+  const Observer probe = run_.probe;
+  const Bound* bound = run_.binding->nodes().data() + node;
+  const std::atomic<u32>& rings = run_.crew.bell().rings;
+  std::string path = run_.loops_around(node);
+  const size_t loops_length = path.size();
+  Event event;
+  event.thread = thread_;
+  event.at_ns = clock_.now_ns();
+  for (; node < end; ++node, ++bound) {
+    call_.begin(node);
+    fence_lightly();
+    if (rings.load(std::memory_order_relaxed) != heard_) break;
+    if (run_.cancel->changed().load(std::memory_order_acquire)) break;
+    event.node = node;
+    event.path = run_.plan.nodes[node].id;
+    if (loops_length > 0) {
+      path.resize(loops_length);
+      event.path = path += event.path;
+    }
+    event.kind = Event::Kind::NodeStarted;
+    probe.notify(probe.user, event);
+    Status status = bound->forward(bound->user, call_);
+    if (!status.ok()) failed = std::move(status);
+    if (!failed.ok() || told_node_ != no_node) break;
+    event.at_ns = clock_.now_ns();
+    event.kind = Event::Kind::NodeFinished;
+    probe.notify(probe.user, event);
+  }
+  return node;
+}
+
+// The same with a clock and all events.
 Strand::Next Strand::call_watched_until(u32 end) {
   const std::span<const Bound> bound = run_.binding->nodes();
   const std::atomic<u32>& rings = run_.crew.bell().rings;
@@ -206,7 +255,7 @@ Strand::Next Strand::end_at(Event::Kind kind, u32 told, Wave::Failure failure) {
   attend();
   call_.let_go();
   step_.reset();
-  tell(kind, told, &failure.error);
+  tell(kind, told, &*failure.error);
   failure_ = std::move(failure);
   return stop_walk(nullptr);
 }
@@ -272,6 +321,7 @@ void Strand::tell(Event::Kind kind, u32 node, const Error* error) {
   event.node = node;
   event.thread = thread_;
   event.error = error;
+  if (run_.probe.notify) event.at_ns = clock_.now_ns();
   run_.notify(event);
 }
 

@@ -34,7 +34,8 @@ class Strand {
   Wave::Failure take_failure() { return *std::exchange(failure_, std::nullopt); }
 
   // ---- expose.cpp: for the sentinel, from another thread
-  void expose_if_calling();
+  // True: it is in the same call as the last time, as far as one can tell.
+  bool expose_if_calling();
 
   // ---- The crew's, about strands that work on a share of another strand's wave
   struct Job {
@@ -68,10 +69,12 @@ class Strand {
   Next step();
   Next call_until(u32 end);
   u32 call_all(u32 node, u32 end, Status& failed);
+  u32 call_all_probed(u32 node, u32 end, Status& failed);
   Next call_watched_until(u32 end);
   bool attend();                    // whether the bell has rung; afterwards frames may change
   Next answer_bell();
   Next stop_as_told();
+  Next stop_as_asked();
   Next enter(const Stop& stop);
   Next leave_region();
   Next fail_at(u32 node, Error error);
@@ -114,6 +117,7 @@ class Strand {
   RunState& run_;
   NodeCall call_;
   const u32 thread_;
+  TickClock clock_;                 // of what the probe is told
   std::mutex mutex_;                // guards the frames against the sentinel: see expose.cpp
   std::vector<Frame> frames_;
   u32 node_ = 0;                    // the next to call
@@ -122,6 +126,7 @@ class Strand {
   u32 heard_ = 0;                   // rings of the bell
   u32 depth_ = 0;
   u32 told_node_ = no_node;         // that was told to stop
+  u32 seen_node_ = no_node;         // the sentinel's: that was being called at its last look
   i64 pause_at_ns_ = 0;
   bool is_caller_ = false;
   std::unique_ptr<StepRun> step_;   // the one that the walk is in

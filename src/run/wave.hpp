@@ -50,7 +50,7 @@ class Wave {
   // they do. Or it waits for an answer: then only those that come after it in a Dataflow don't run.
   struct Failure {
     u32 node = no_node;
-    Error error;
+    std::optional<Error> error = {};  // none: the caller asked to stop (RunState::asked_to_stop)
     bool is_suspension = false;
   };
   void fail(const Share& share, Failure failure);

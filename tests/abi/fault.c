@@ -169,6 +169,11 @@ static void observe(void* user, const char* event, size_t length) {
   events += length > 0;
 }
 
+static void probe(void* user, const soma_event* event) {
+  (void)user;
+  events += event->path_length;
+}
+
 /* Yields [input, something of the host's]. */
 static int32_t visit(void* user, soma_call* call) {
   const soma_value* parts[2] = {soma_call_input(call), NULL};
@@ -363,6 +368,7 @@ static soma_code step_plan(soma_error** error) {
   soma_value *input = NULL, *value = NULL;
   soma_code code = soma_value_of_int(runtime, 7, &input, error);
   if (code == SOMA_OK) code = soma_run_set_observer(run, observe, NULL, NULL, error);
+  if (code == SOMA_OK) code = soma_run_set_probe(run, probe, NULL, NULL, error);
   if (code == SOMA_OK) code = soma_run_start(run, input, NULL, error);
   of_node = SOMA_OK;
   while (code == SOMA_OK && value == NULL) code = soma_run_step(run, 1, &value, error);
@@ -371,6 +377,15 @@ static soma_code step_plan(soma_error** error) {
   soma_value_release(value);
   const soma_code unwatched = soma_run_set_observer(run, NULL, NULL, NULL, NULL);
   CHECK(unwatched == SOMA_OK); /* the execution is over */
+  return code;
+}
+
+/* Only a probe, which goes after it. */
+static soma_code probe_plan(soma_error** error) {
+  soma_code code = soma_run_set_probe(run, probe, NULL, NULL, error);
+  if (code == SOMA_OK) code = execute_plan(error);
+  const soma_code unwatched = soma_run_set_probe(run, NULL, NULL, NULL, NULL);
+  CHECK(unwatched == SOMA_OK);
   return code;
 }
 
@@ -622,6 +637,7 @@ int main(int count, char** arguments) {
   each_failure("make run", MAKES_SOMETHING, make_run);
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);
+  each_failure("probe", LEAVES_NOTHING, probe_plan);
   each_failure("journal", LEAVES_NOTHING, run_journaled);
   each_failure("hosted journal", LEAVES_NOTHING, run_hosted);
   each_failure("cache", LEAVES_NOTHING, run_with_cache);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves the life of objects, callbacks and the library: lifetime.c, lifetime_graphs.c,
 lifetime_caches.c, lifetime_gradients.c, lifetime_journals.c, lifetime_plans.c,
-lifetime_programs.c, reload.c."""
+lifetime_probes.c, lifetime_programs.c, reload.c."""
 import sys
 import tempfile
 
@@ -18,6 +18,8 @@ with tempfile.TemporaryDirectory() as folder:
 gradients = program.run("lifetime_gradients")
 journals = program.run("lifetime_journals")
 plans = program.run("lifetime_plans")
+probes = program.run("lifetime_probes")
 programs = program.run("lifetime_programs", program.TINY, program.TINY.replace("q4_1", "q8_0"))
 again = program.run("reload", program.LIBRARY, linked=False)
-sys.exit(whole or left or graphs or caches or gradients or journals or plans or programs or again)
+sys.exit(whole or left or graphs or caches or gradients or journals or plans or probes or programs
+         or again)

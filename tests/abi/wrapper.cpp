@@ -444,6 +444,26 @@ void test_observer(const soma::runtime& runtime) {
   CHECK(run.execute(value::of(runtime, "through")).text() == "through");
 }
 
+void test_probe(const soma::runtime& runtime) {
+  soma::run run(soma::plan(graph::function(runtime, "a", "std.identity")));
+  std::string seen;
+  run.probe([&seen](const soma_event& event) {
+    seen += std::to_string(event.kind) + std::string(event.path, event.path_length) + " ";
+  });
+  (void)run.execute();
+  CHECK(seen == "1 5a 6a 2 ");
+  run.probe([](const soma_event&) { throw mine(8); });
+  int number = 0;
+  try {
+    (void)run.execute();
+  } catch (const mine& exception) {
+    number = exception.number;
+  }
+  CHECK(number == 8);
+  run.probe({});
+  CHECK(run.execute(value::of(runtime, "through")).text() == "through");
+}
+
 // Values outlive what made them, and a cancelled run says so.
 void test_lives(const soma::runtime& runtime) {
   std::optional<soma::run> run;
@@ -532,6 +552,7 @@ void test_graphs(const soma::runtime& runtime) {
   test_the_exception_itself_comes_back(runtime);
   test_exceptions_of_runs_side_by_side(runtime);
   test_observer(runtime);
+  test_probe(runtime);
   test_plan_cache(runtime);
   test_cache(runtime);
   test_lives(runtime);

@@ -358,10 +358,12 @@ class Report:
     def other_rows(self):
         stopped = self.own("median_ns", "wide:100000", 1, command="cancel")
         yield 23, "from cancelling to the end, bodies of 1 µs", "ns", stopped, 6000
-        yield (24, "an observer that has gone ÷ none", "×",
+        yield (24, "a probe and an observer that have gone ÷ none", "×",
                self.own("off_ratio", "chain:1000", command="events"), 1.02)
-        yield (24, "an observer, a node", "ns",
-               self.own("on_ns", "chain:1000", command="events"), 40)
+        yield (24, "a probe that keeps what it is told, a node", "ns",
+               self.own("probed_ns", "chain:1000", command="events"), 40)
+        yield (24, "an observer, a node: events as text", "ns",
+               self.own("told_ns", "chain:1000", command="events"), None)
         wall = self.of([self.bench.rounds_of(runner, "chain:100000")
                         for runner in ("soma", "core")],
                        lambda ours, core: (ours["run_ns"] - core["run_ns"]) / ours["nodes"])

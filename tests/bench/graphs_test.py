@@ -55,7 +55,8 @@ class Programs(unittest.TestCase):
         cancel, = self.bench.output("soma", ["cancel", "--shape", "wide:50", "--steps", "10"])
         self.assertGreater(cancel["median_ns"], 0)
         events, = self.bench.output("soma", ["events", "--shape", "chain:10", "--ms", "5"])
-        self.assertGreater(events["on_ns"], 0)
+        self.assertGreater(events["probed_ns"], 0)
+        self.assertGreater(events["told_ns"], events["probed_ns"])
         hot, = self.bench.output("soma", ["hot", "--shape", "chain:10"])
         self.assertGreaterEqual(hot["allocations"], 0)
 

@@ -50,6 +50,25 @@ SOMA_EDGE_CONTROL = 2
 SOMA_IN_DOUBT_FAIL = 1
 SOMA_IN_DOUBT_RETRY = 2
 SOMA_IN_DOUBT_ASK = 3
+SOMA_EVENT_RUN_STARTED = 1
+SOMA_EVENT_RUN_FINISHED = 2
+SOMA_EVENT_RUN_FAILED = 3
+SOMA_EVENT_RUN_SUSPENDED = 4
+SOMA_EVENT_NODE_STARTED = 5
+SOMA_EVENT_NODE_FINISHED = 6
+SOMA_EVENT_NODE_FAILED = 7
+SOMA_EVENT_NODE_SUSPENDED = 8
+SOMA_EVENT_EFFECT_STARTED = 9
+SOMA_EVENT_EFFECT_FINISHED = 10
+SOMA_EVENT_EFFECT_FAILED = 11
+SOMA_EVENT_CHUNK_STARTED = 12
+SOMA_EVENT_CHUNK_FINISHED = 13
+SOMA_EVENT_PASS_FINISHED = 14
+SOMA_EVENT_ARM_CHOSEN = 15
+SOMA_EVENT_CACHE_HIT = 16
+SOMA_EVENT_CACHE_MISS = 17
+SOMA_EVENT_NODE_SKIPPED = 18
+SOMA_EVENT_CACHE_FAILED = 19
 
 soma_destroy_fn = CFUNCTYPE(None, c_void_p)
 soma_alloc_fn = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_size_t)
@@ -63,10 +82,34 @@ soma_node_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 soma_step_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 soma_effect_fn = CFUNCTYPE(None, c_void_p, c_void_p)
 soma_event_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+soma_probe_fn = CFUNCTYPE(None, c_void_p, c_void_p)
 soma_journal_load_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
 soma_journal_append_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_uint64, c_void_p, c_size_t, c_void_p)
 soma_journal_list_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 soma_journal_remove_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
+
+
+class soma_event(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("at_ns", c_int64),
+        ("node", c_uint32),
+        ("thread", c_uint32),
+        ("id", c_void_p),
+        ("id_length", c_size_t),
+        ("path", c_void_p),
+        ("path_length", c_size_t),
+        ("number", c_uint64),
+        ("count", c_uint64),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+        ("reason", c_void_p),
+        ("reason_length", c_size_t),
+        ("message", c_void_p),
+        ("message_length", c_size_t),
+    ]
+
 
 
 class soma_journal_store(Structure):
@@ -295,6 +338,7 @@ FUNCTIONS = {
     "soma_run_backward": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "soma_run_abandon": (c_int32, [c_void_p, c_void_p]),
     "soma_run_set_observer": (c_int32, [c_void_p, soma_event_fn, c_void_p, soma_destroy_fn, c_void_p]),
+    "soma_run_set_probe": (c_int32, [c_void_p, soma_probe_fn, c_void_p, soma_destroy_fn, c_void_p]),
     "soma_run_set_cache": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "soma_run_retain": (None, [c_void_p]),
     "soma_run_release": (None, [c_void_p]),
