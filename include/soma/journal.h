@@ -117,8 +117,7 @@ typedef int32_t (SOMA_CALL* soma_journal_load_fn)(void* user, const char* run, s
 /* Keeps one entry more; durable when it returns, whole or not at all. If the run has an entry of
  * that number already, or lacks the one before it, another process writes to the same run: it must
  * refuse with SOMA_ALREADY_EXISTS. That keeps the journal whole, and ends one of the two; but it
- * comes too late for an effect that both have begun. So who may start a run twice, in two
- * processes or with two journal objects, keeps them apart by a lock of its own. */
+ * comes too late for an effect that both have begun: see soma_journal_lock_fn. */
 typedef int32_t (SOMA_CALL* soma_journal_append_fn)(void* user, const char* run, size_t run_length,
                                                     uint64_t number, const void* entry,
                                                     size_t entry_size, soma_journal_reply* reply);
@@ -130,6 +129,17 @@ typedef int32_t (SOMA_CALL* soma_journal_list_fn)(void* user, soma_journal_reply
 typedef int32_t (SOMA_CALL* soma_journal_remove_fn)(void* user, const char* run, size_t run_length,
                                                     soma_journal_reply* reply);
 
+/* Lets this journal object alone use a run, until soma_journal_unlock_fn. It is called before all
+ * others of a run, when that is executed, answered, shown, summed up in a list or removed. If
+ * another process or journal object is at it, it refuses with SOMA_ALREADY_EXISTS, at once:
+ * "journal.locked". A lock must not outlive its process, or nobody could go on with the run: a
+ * database's lock that goes with the connection, a lease that is renewed. */
+typedef int32_t (SOMA_CALL* soma_journal_lock_fn)(void* user, const char* run, size_t run_length,
+                                                  soma_journal_reply* reply);
+
+/* Ends that, once for each lock that was granted; it can't fail. */
+typedef void (SOMA_CALL* soma_journal_unlock_fn)(void* user, const char* run, size_t run_length);
+
 /* A host's functions. Later levels may add members at the end; those that a host does not know are
  * missing by its struct_size, and that is fine. */
 typedef struct soma_journal_store {
@@ -139,6 +149,9 @@ typedef struct soma_journal_store {
   soma_journal_append_fn append;
   soma_journal_list_fn list;      /* NULL: soma_journal_list fails, "journal.store" */
   soma_journal_remove_fn remove;  /* NULL: soma_journal_remove fails, "journal.store" */
+  soma_journal_lock_fn lock;      /* NULL, with unlock: that two processes or two journal objects
+                                   * don't start the same run is the host's business */
+  soma_journal_unlock_fn unlock;
 } soma_journal_store;
 
 /* Journals that the host keeps; the table is copied. `destroy` is called after the last call of any

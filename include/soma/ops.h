@@ -92,8 +92,9 @@ soma_ops_set_gradient_sum(soma_ops* ops, soma_node_fn function, void* user, soma
  *
  * Such a node's "task" is "generate", its "device" "cpu", and it has no "deployment". Its "config"
  * has what options of kind "generate" have, by the same names and with the same defaults, but for
- * "tokens", which is "max_tokens" there; and "system", what the model is told first, by default
- * what its chat template says. Whatever is wrong with that is "run.program", when a run is made.
+ * "tokens", which is "max_tokens" there (a number beyond 2^53, as a seed may be, is a text of its
+ * digits); and "system", what the model is told first, by default what its chat template says.
+ * Whatever is wrong with that is "run.program", when a run is made.
  * The node reads a text, which is one turn of the user's, or a list of turns, maps of the texts
  * "role" ("system", "user", "assistant") and "content"; it yields the text that the model answers.
  *

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "soma/graph.hpp"
+#include "soma/journal.hpp"
 #include "soma/model.hpp"
 
 namespace soma {
@@ -145,28 +146,6 @@ class effect : public detail::handle<soma_effect, soma_effect_retain, soma_effec
     return {first, length};
   }
   runtime owner_;
-};
-
-// Where runs are remembered.
-class journal : public detail::handle<soma_journal, soma_journal_retain, soma_journal_release> {
- public:
-  // In a folder; or in memory.
-  journal(const runtime& owner, std::string_view folder)
-      : handle(made(soma_journal_open, owner.get(), folder.data(), folder.size())) {}
-  explicit journal(const runtime& owner) : handle(made(soma_journal_create, owner.get())) {}
-
-  std::string list() const { return detail::text(soma_journal_list, get()); }
-  std::string show(std::string_view run) const {
-    return detail::text(soma_journal_show, get(), run.data(), run.size());
-  }
-  // At the only place where the run waits, or at `path`.
-  void answer(std::string_view run, const value& content, std::string_view path = {}) const {
-    detail::call(soma_journal_answer, get(), run.data(), run.size(),
-                 path.empty() ? nullptr : path.data(), path.size(), content.get());
-  }
-  void remove(std::string_view run) const {
-    detail::call(soma_journal_remove, get(), run.data(), run.size());
-  }
 };
 
 namespace detail {

@@ -11,6 +11,7 @@
 
 #include "soma/base.hpp"
 #include "soma/graph.hpp"
+#include "soma/journal.hpp"
 #include "soma/model.hpp"
 #include "soma/run.hpp"
 

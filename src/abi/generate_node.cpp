@@ -25,6 +25,8 @@
 // numbers from the same file has to change the name with which the identity begins.
 #include "abi/generate_node.hpp"
 
+#include <charconv>
+
 #include "abi/generate_options.hpp"
 #include "base/problems.hpp"
 #include "base/text.hpp"
@@ -73,12 +75,23 @@ Error unknown_setting(std::string_view key) {
               quoted(key), task_name, known);
 }
 
+// Documents have no number beyond 2^53, and seeds do.
+std::optional<i64> number_of_digits(const Value& value) {
+  if (!value.is(ValueKind::Text)) return std::nullopt;
+  const std::string_view digits = value.text();
+  i64 number = 0;
+  const auto [end, problem] = std::from_chars(digits.begin(), digits.end(), number);
+  if (problem != std::errc() || end != digits.end()) return std::nullopt;
+  return number;
+}
+
 Result<OptionValue> option_value(const OptionInfo& option, const Value& value) {
   std::string_view expected;
   switch (option.type) {
     case OptionType::Int:
       if (value.is(ValueKind::Integer)) return OptionValue(value.integer());
-      expected = "a whole number";
+      if (const std::optional<i64> number = number_of_digits(value)) return OptionValue(*number);
+      expected = "a whole number, beyond 2^53 as a text of its digits";
       break;
     case OptionType::Bool:
       if (value.is(ValueKind::Bool)) return OptionValue(i64{value.truth()});

@@ -33,7 +33,7 @@ struct soma_journal_reply final : Object {
 namespace {
 
 // What a table of the first level has; the struct has no holes, so a size says which members.
-constexpr size_t first_level_bytes = offsetof(soma_journal_store, remove) + sizeof(void*);
+constexpr size_t first_level_bytes = offsetof(soma_journal_store, unlock) + sizeof(void*);
 static_assert(sizeof(soma_journal_store) == first_level_bytes);
 constexpr size_t table_bytes_max = 1024;
 
@@ -77,6 +77,21 @@ class HostKeeper final : public EntryKeeper {
     return ask("remove", nullptr, nullptr, [&](soma_journal_reply* reply) {
       return host_.remove(user_.get(), run.data(), run.size(), reply);
     });
+  }
+
+  Status lock(std::string_view run) override {
+    if (!host_.lock) return {};
+    return ask("lock", nullptr, nullptr, [&](soma_journal_reply* reply) {
+      return host_.lock(user_.get(), run.data(), run.size(), reply);
+    });
+  }
+
+  void unlock(std::string_view run) override {
+    if (!host_.unlock) return;
+    try {
+      host_.unlock(user_.get(), run.data(), run.size());
+    } catch (...) {  // nobody can be told
+    }
   }
 
  private:
@@ -144,6 +159,8 @@ Result<soma_journal_store> table_argument(const soma_journal_store* given) {
   }
   if (!given->load) return null_argument("store->load");
   if (!given->append) return null_argument("store->append");
+  if (given->lock && !given->unlock) return null_argument("store->unlock");
+  if (given->unlock && !given->lock) return null_argument("store->lock");
   return *given;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "cli/engine.hpp"
@@ -39,14 +40,23 @@ std::vector<int32_t> parse_tokens(const std::string& list) {
     tokens.push_back(static_cast<int32_t>(value));
     word.clear();
   };
+  std::optional<size_t> at_comma;   // how many there were at the last one
+  const auto end_field = [&] {
+    take();
+    if (tokens.size() > at_comma.value_or(0)) return;
+    throw CLI::ValidationError("--tokens", "there is nothing where a comma asks for a token id");
+  };
   for (const char c : list) {
-    if (c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+    if (c == ',') {
+      end_field();
+      at_comma = tokens.size();
+    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
       take();
     } else {
       word += c;
     }
   }
-  take();
+  at_comma ? end_field() : take();
   return tokens;
 }
 

@@ -13,6 +13,18 @@
 
 namespace {
 
+// A flag without a value is left out, not given as ""; only what a model reads may be empty.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->check_lname("prompt") || option->check_lname("system")) continue;
+    if (option->check_name("TEXT") || option->get_items_expected_max() == 0) continue;
+    option->check([](const std::string& value) {
+      return value.empty() ? std::string("the value is empty; leave the flag out instead") : "";
+    });
+  }
+  for (CLI::App* verb : app.get_subcommands(nullptr)) refuse_empty_values(*verb);
+}
+
 int parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -71,6 +83,7 @@ int main(int argc, char** argv) {
   cli::add_explain(app);
   cli::add_bench(app);
   cli::add_version(app);
+  refuse_empty_values(app);
   const int code = parse(app, argc, argv);
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   return lost && code == cli::kDone ? output_was_lost() : code;

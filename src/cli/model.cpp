@@ -24,9 +24,21 @@ void show(const ModelVerb& verb) {
   std::printf("%s\n", verb.json ? facts.c_str() : indented(facts).c_str());
 }
 
+// The failure, which goes on its way, for who reads stdout.
+Model open_or_say(const Runtime& runtime, const ModelVerb& verb) {
+  try {
+    return open_model(runtime, verb.engine, Cancel());
+  } catch (const Failure& failure) {
+    Json out = Json::object();
+    out.add("ok", false).add("reason", failure.reason).add("message", failure.text);
+    if (verb.json) std::printf("%s\n", out.print().c_str());
+    throw;
+  }
+}
+
 void check_model(const ModelVerb& verb) {
   const Runtime runtime = make_runtime(verb.engine);
-  const Model model = open_model(runtime, verb.engine, Cancel());
+  const Model model = open_or_say(runtime, verb);
   const Json facts = blob_json(
       [&](soma_blob** out, soma_error** error) { return soma_model_facts(model, out, error); });
   if (verb.json) {

@@ -131,12 +131,7 @@ class Validator {
               .advise("lead a control edge with `arm` or `label` from it to each arm");
         }
         break;
-      case NodeKind::Program:
-        if (spec(node).model().empty()) {
-          complain(Reason::graph_config, node, text("program {} names no model", name(node)))
-              .advise(R"("model" is the path of a model file)");
-        }
-        break;
+      case NodeKind::Program: check_program(node); break;
       case NodeKind::Step:
         if (spec(node).cacheable) {
           diagnostics_
@@ -150,6 +145,20 @@ class Validator {
       case NodeKind::Function:
       case NodeKind::Subgraph: break;
     }
+  }
+
+  void check_program(u32 node) {
+    if (spec(node).model().empty()) {
+      complain(Reason::graph_config, node, text("program {} names no model", name(node)))
+          .advise(R"("model" is the path of a model file)");
+    }
+    if (spec(node).op.empty()) return;
+    diagnostics_
+        .warning(Reason::graph_config,
+                 text("program {} names op {}, and a program calls none", name(node),
+                      quoted(spec(node).op_name())))
+        .node(draft_.nodes[node].id())
+        .advise("leave out \"op\"; what it does with its model is its \"task\"");
   }
 
   void check_cap(u32 node) {

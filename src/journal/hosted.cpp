@@ -24,17 +24,18 @@ class HostedJournals::Use {
  public:
   static Result<Use> begin(HostedJournals& all, std::string_view run) {
     SOMA_TRY(check_run_id(run));
-    const std::lock_guard lock(all.mutex_);
-    const auto [place, is_new] = all.open_.emplace(run);
-    if (is_new) return Use(all, place);
-    return fail(Reason::journal_locked, "the journal of run {} is open already; a run has one "
-                "writer", quoted(run, 200));
+    SOMA_ASSIGN(Use use, enter(all, run));
+    SOMA_TRY(use.keeper().lock(use.run()));
+    use.is_locked_ = true;
+    return use;
   }
   Use(Use&& other) noexcept
-      : all_(std::exchange(other.all_, nullptr)), place_(other.place_) {}
+      : all_(std::exchange(other.all_, nullptr)), place_(other.place_),
+        is_locked_(other.is_locked_) {}
   Use& operator=(Use&&) = delete;
   ~Use() {
     if (!all_) return;
+    if (is_locked_) keeper().unlock(run());
     const std::lock_guard lock(all_->mutex_);
     all_->open_.erase(place_);
   }
@@ -44,8 +45,17 @@ class HostedJournals::Use {
  private:
   using Place = std::set<std::string, std::less<>>::iterator;
   Use(HostedJournals& all, Place place) : all_(&all), place_(place) {}
+  static Result<Use> enter(HostedJournals& all, std::string_view run) {
+    const std::lock_guard lock(all.mutex_);
+    const auto [place, is_new] = all.open_.emplace(run);
+    if (is_new) return Use(all, place);
+    return fail(Reason::journal_locked, "the journal of run {} is open already; a run has one "
+                "writer", quoted(run, 200));
+  }
+
   HostedJournals* all_;
   Place place_;
+  bool is_locked_ = false;
 };
 
 class HostedJournals::Store final : public JournalStore {

@@ -24,10 +24,16 @@ class EntryKeeper {
   virtual Status append(std::string_view run, u64 number, std::string_view entry) = 0;
   virtual Result<std::vector<std::string>> runs() = 0;
   virtual Status remove(std::string_view run) = 0;  // there is one
+
+  // Around all else that is asked of a run, but for runs(). A keeper that others use as well lets
+  // one of them in: journal_locked for the rest.
+  virtual Status lock(std::string_view run) = 0;
+  virtual void unlock(std::string_view run) = 0;
 };
 
-// A run is open once at a time in this object. Two of them, or two processes, may share what is
-// kept: then the keeper refuses the append of one of them, which ends there.
+// A run is open once at a time in this object. Where two of them, or two processes, share what is
+// kept, it is the keeper's lock that keeps them apart. If that fails, the keeper refuses the append
+// of one of them, which ends there.
 class HostedJournals final : public Journals {
  public:
   explicit HostedJournals(std::unique_ptr<EntryKeeper> keeper) : keeper_(std::move(keeper)) {}

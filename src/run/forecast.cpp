@@ -14,6 +14,8 @@
 //   Sequence   what is left of the child at hand, and all of those behind it
 //   Parallel   the longest branch, or the work that is left divided by the threads
 //   Branch     the arm that was taken; before that the dearest
+//   Stream     its stages overlap as a Parallel's branches do, and each waits for others most of the
+//              time: so it is timed like one node, from its first start to its last end
 //   Loop       what is left of this pass, and so many whole passes as the bound leaves; a loop
 //              that a signal ends may end at any time: unknown, until it has
 //
@@ -81,7 +83,7 @@ struct Node {
   u32 op = 0;
   u64 passes = 0;               // of a loop, that have ended
   i64 begun_ns = 0;
-  Mean took;
+  Mean took;                    // of a Stream's last node: all of the Stream
 };
 
 struct Item {
@@ -89,6 +91,14 @@ struct Item {
   u32 at = none;                // the child in which something began last
   Cost whole, left;
 };
+
+// Of what has begun.
+Cost rest(double time_us, i64 taken_ns) {
+  const double taken_us = static_cast<double>(taken_ns) / 1e3;
+  if (taken_us > std::max(2 * time_us, time_us + grace_us)) return unknown;
+  const double left_us = std::max(time_us - taken_us, 0.0);
+  return {left_us, left_us, true};
+}
 
 }  // namespace
 
@@ -101,12 +111,18 @@ struct Forecast::State {
 
   std::optional<double> expected(u32 index) const;
   void look(i64 at_ns);
+  bool is_in_stream(const Node& node) const {
+    return node.item != none && items[node.item].parent != none &&
+           plan.items[items[node.item].parent].variant == Variant::Stream;
+  }
+  void end_stage(const Event& event);
   Cost own(u32 index, bool of_left, i64 at_ns) const;
   Cost cost(u32 index, bool of_left, i64 at_ns) const;
   Cost passes(u32 index, bool of_left) const;
   Cost sum(u32 index, bool of_left) const;
   Cost dearest(u32 index, bool of_left) const;
   Cost wave(u32 index, bool of_left);
+  Cost stream(u32 index, bool of_left, i64 at_ns);
   Cost flow(u32 index, bool of_left);
   const Cost& of(u32 index, bool of_left) const {
     return of_left ? items[index].left : items[index].whole;
@@ -171,12 +187,27 @@ void Forecast::State::end_node(const Event& event) {
   Node& node = nodes[event.node];
   const bool has_time = node.phase == Phase::Running && !node.means_nothing &&
                         plan.nodes[event.node].kind != NodeKind::Loop;
-  if (has_time) {
+  if (is_in_stream(node)) {
+    end_stage(event);
+  } else if (has_time) {
     const double took_us = static_cast<double>(event.at_ns - node.begun_ns) / 1e3;
     node.took.add(took_us);
     ops[node.op].add(took_us);
   }
   node.phase = Phase::Ended;
+}
+
+// The last stage's end is the Stream's. If any of them found something, that took less time.
+void Forecast::State::end_stage(const Event& event) {
+  const u32 at = items[nodes[event.node].item].parent;
+  if (plan.items[at].end != nodes[event.node].item + 1) return;
+  bool has_time = true;
+  plan.each_child(at, [&](u32 child) {
+    const Node& stage = nodes[plan.items[child].node];
+    has_time = has_time && stage.phase != Phase::Waiting && !stage.means_nothing;
+  });
+  const i64 begun_ns = nodes[plan.items[at + 1].node].begun_ns;
+  if (has_time) nodes[event.node].took.add(static_cast<double>(event.at_ns - begun_ns) / 1e3);
 }
 
 void Forecast::State::end_pass(const Event& event) {
@@ -207,10 +238,7 @@ Cost Forecast::State::own(u32 index, bool of_left, i64 at_ns) const {
   const std::optional<double> time_us = expected(index);
   if (!time_us) return unknown;
   if (!of_left || node.phase == Phase::Waiting) return {*time_us, *time_us, true};
-  const double taken_us = static_cast<double>(at_ns - node.begun_ns) / 1e3;
-  if (taken_us > std::max(2 * *time_us, *time_us + grace_us)) return unknown;
-  const double left_us = std::max(*time_us - taken_us, 0.0);
-  return {left_us, left_us, true};
+  return rest(*time_us, at_ns - node.begun_ns);
 }
 
 Cost Forecast::State::sum(u32 index, bool of_left) const {
@@ -240,6 +268,16 @@ Cost Forecast::State::wave(u32 index, bool of_left) {
   cost.work_us = work_us;
   if (threads > 0) cost.time_us = std::max(cost.time_us, work_us / static_cast<double>(threads));
   return cost;
+}
+
+Cost Forecast::State::stream(u32 index, bool of_left, i64 at_ns) {
+  const Node& last = nodes[plan.items[plan.items[index].end - 1].node];
+  if (of_left && last.phase == Phase::Ended) return {};
+  Cost whole = wave(index, false);
+  if (const std::optional<double> took = last.took.value()) whole = {*took, *took, true};
+  const bool is_at_work = of_left && items[index].at != none;
+  if (!is_at_work || !whole.is_known) return whole;
+  return rest(whole.time_us, at_ns - nodes[plan.items[index + 1].node].begun_ns);
 }
 
 Cost Forecast::State::flow(u32 index, bool of_left) {
@@ -286,16 +324,11 @@ Cost Forecast::State::cost(u32 index, bool of_left, i64 at_ns) const {
     case Variant::Execute: return own(item.node, of_left, at_ns);
     case Variant::Sequence:
     case Variant::Composite: return sum(index, of_left);
-    case Variant::Stream: {
-      // At work, how far it is depends on all of its nodes: their own times say too little.
-      const bool is_at_work = of_left && items[index].at != none &&
-                              nodes[plan.items[item.end - 1].node].phase != Phase::Ended;
-      return is_at_work ? unknown : sum(index, of_left);
-    }
     case Variant::Remote: return of(index + 1, of_left);
     case Variant::Branch: return dearest(index, of_left);
     case Variant::Loop: return passes(index, of_left);
     case Variant::Step: break;
+    case Variant::Stream:
     case Variant::Parallel:
     case Variant::Dataflow: return {};  // look() asks their own
   }
@@ -314,6 +347,7 @@ void Forecast::State::look(i64 at_ns) {
     for (const bool of_left : {false, true}) {
       Cost& cost_of = of_left ? items[index].left : items[index].whole;
       cost_of = variant == Variant::Parallel   ? wave(index, of_left)
+                : variant == Variant::Stream   ? stream(index, of_left, at_ns)
                 : variant == Variant::Dataflow ? flow(index, of_left)
                                                : cost(index, of_left, at_ns);
     }

@@ -13,7 +13,7 @@ enum { KEEPER_RUNS = 16, KEEPER_ENTRIES = 64 };
 
 typedef struct {
   char id[32];
-  int count;
+  int count, is_locked;
   void* entries[KEEPER_ENTRIES];
   size_t sizes[KEEPER_ENTRIES];
 } KeptRun;
@@ -27,6 +27,7 @@ typedef struct {
   int mode;
   int fails_at;            /* the number of the entry with which the mode begins */
   soma_code code;          /* that it fails with */
+  int held, refused;       /* runs that are locked; how often it was refused */
   atomic_int loads, appends, destroyed;
 } Keeper;
 
@@ -110,6 +111,25 @@ static int32_t keeper_remove(void* user, const char* run, size_t length,
   return SOMA_CONTINUE;
 }
 
+static int32_t keeper_lock(void* user, const char* run, size_t length, soma_journal_reply* reply) {
+  Keeper* keeper = user;
+  pthread_mutex_lock(&keeper->mutex);
+  KeptRun* kept = keeper_run(keeper, run, length, 1);
+  const int is_free = kept && !kept->is_locked;
+  if (is_free) kept->is_locked = 1, ++keeper->held;
+  else ++keeper->refused;
+  pthread_mutex_unlock(&keeper->mutex);
+  return is_free ? SOMA_CONTINUE : keeper_refuse(reply, SOMA_ALREADY_EXISTS, "it is taken");
+}
+
+static void keeper_unlock(void* user, const char* run, size_t length) {
+  Keeper* keeper = user;
+  pthread_mutex_lock(&keeper->mutex);
+  KeptRun* kept = keeper_run(keeper, run, length, 0);
+  if (kept && kept->is_locked) kept->is_locked = 0, --keeper->held;
+  pthread_mutex_unlock(&keeper->mutex);
+}
+
 static void keeper_begin(Keeper* keeper) {
   memset(keeper, 0, sizeof *keeper);
   pthread_mutex_init(&keeper->mutex, NULL);
@@ -121,6 +141,7 @@ static void keeper_end(Keeper* keeper) {
 }
 
 static const soma_journal_store keeper_store = {
-    sizeof(soma_journal_store), 0, keeper_load, keeper_append, keeper_list, keeper_remove};
+    sizeof(soma_journal_store), 0, keeper_load, keeper_append, keeper_list, keeper_remove,
+    NULL, NULL};
 
 #endif

@@ -8,6 +8,7 @@
 #include "runtime.h"
 
 static atomic_int performed, retried;
+static Keeper beside; /* of two journals */
 
 /* An effect, a question, an effect. */
 static int32_t take_turn(void* user, soma_step* step) {
@@ -35,7 +36,7 @@ static const char one_step[] =
     "{\"soma\":\"graph\",\"version\":1,\"nodes\":["
     "{\"id\":\"s\",\"kind\":\"step\",\"op\":\"turn\"}],\"edges\":[]}";
 
-static soma_run* make_run(soma_runtime* runtime) {
+static soma_run* make_run(soma_runtime* runtime, soma_effect_fn perform) {
   soma_graph* graph = NULL;
   soma_plan* plan = NULL;
   soma_ops* ops = NULL;
@@ -44,7 +45,8 @@ static soma_run* make_run(soma_runtime* runtime) {
   GOOD(soma_plan_compile(graph, NULL, &plan, &error));
   GOOD(soma_ops_create(runtime, &ops, &error));
   GOOD(soma_ops_add_step(ops, "turn", SOMA_NUL, 0, take_turn, runtime, NULL, &error));
-  GOOD(soma_ops_add_handler(ops, "echo", SOMA_NUL, SOMA_IN_DOUBT_RETRY, echo, NULL, NULL, &error));
+  GOOD(soma_ops_add_handler(ops, "echo", SOMA_NUL, SOMA_IN_DOUBT_RETRY, perform, runtime, NULL,
+                            &error));
   GOOD(soma_run_create(plan, ops, NULL, &run, &error));
   soma_graph_release(graph);
   soma_plan_release(plan);
@@ -61,7 +63,7 @@ static soma_journal* make_journal(soma_runtime* runtime, Keeper* keeper) {
 
 static soma_run* make_journaled(soma_runtime* runtime, const soma_journal* journal,
                                 const char* id) {
-  soma_run* run = make_run(runtime);
+  soma_run* run = make_run(runtime, echo);
   GOOD(soma_run_set_journal(run, journal, id, SOMA_NUL, &error));
   return run;
 }
@@ -146,6 +148,62 @@ static void test_another_process_takes_over(void) {
   }
   CHECK(performed == 2 && account.live == 0 && keeper.destroyed == 3);
   keeper_end(&keeper);
+}
+
+/* Two journals on one store: whoever has the lock is alone, from before the first load. */
+static soma_journal* other_journal;
+
+static void echo_beside(void* user, soma_effect* effect) {
+  soma_run* other = make_journaled(user, other_journal, "r");
+  Keeper* keeper = &beside;
+  const int loads = keeper->loads;
+  CHECK(keeper->held == 1);
+  fails(other, SOMA_FAILED_PRECONDITION, "journal.locked");
+  CHECK(says(other, "it is taken"));
+  BAD(soma_journal_answer(other_journal, "r", SOMA_NUL, NULL, 0, NULL, &error),
+      SOMA_FAILED_PRECONDITION, "journal.locked");
+  BAD(soma_journal_remove(other_journal, "r", SOMA_NUL, &error), SOMA_FAILED_PRECONDITION,
+      "journal.locked");
+  CHECK(lists(other_journal, "\"state\":\"in_use\""));
+  CHECK(keeper->loads == loads && keeper->held == 1);
+  soma_run_release(other);
+  echo(user, effect);
+}
+
+static void test_a_lock(void) {
+  Account account = {0};
+  keeper_begin(&beside);
+  soma_journal_store store = keeper_store;
+  store.lock = keeper_lock, store.unlock = keeper_unlock;
+  soma_runtime* runtime = make_runtime(&account, 0);
+  soma_journal* journal = NULL;
+  GOOD(soma_journal_create_hosted(runtime, &store, &beside, keeper_destroy, &journal, &error));
+  GOOD(soma_journal_create_hosted(runtime, &store, &beside, keeper_destroy, &other_journal,
+                                  &error));
+  performed = 0;
+  soma_run* run = make_run(runtime, echo_beside);
+  GOOD(soma_run_set_journal(run, journal, "r", SOMA_NUL, &error));
+  waits(run);
+  CHECK(performed == 1 && beside.held == 0 && beside.refused == 5);
+  GOOD(soma_journal_answer(other_journal, "r", SOMA_NUL, NULL, 0, NULL, &error));
+  CHECK(beside.held == 0);
+  soma_run_release(run);
+  run = make_journaled(runtime, other_journal, "r");
+  ends(run);
+  CHECK(performed == 2 && beside.held == 0);
+  store.unlock = NULL;
+  soma_journal* none = NULL;
+  BAD(soma_journal_create_hosted(runtime, &store, NULL, NULL, &none, &error),
+      SOMA_INVALID_ARGUMENT, "argument.null");
+  store.lock = NULL, store.unlock = keeper_unlock;
+  BAD(soma_journal_create_hosted(runtime, &store, NULL, NULL, &none, &error),
+      SOMA_INVALID_ARGUMENT, "argument.null");
+  soma_run_release(run);
+  soma_journal_release(journal);
+  soma_journal_release(other_journal);
+  soma_runtime_release(runtime);
+  CHECK(account.live == 0 && beside.destroyed == 2);
+  keeper_end(&beside);
 }
 
 static void test_what_the_host_loses_or_spoils(void) {
@@ -367,6 +425,7 @@ int main(void) {
   report = stdout;
   test_a_run_goes_on_in_any_order_of_releases();
   test_another_process_takes_over();
+  test_a_lock();
   test_what_the_host_loses_or_spoils();
   test_appends_that_fail();
   test_tables();

@@ -1,6 +1,6 @@
 // Proves that soma.hpp wraps what it says: results in containers, failures as exceptions with all
 // that was found, callbacks that may throw, objects that may be copied and dropped in any order,
-// graphs by operators.
+// graphs by operators. Steps and journals: wrapper_steps.cpp.
 //
 // usage: wrapper MODEL
 #include <soma/soma.hpp>
@@ -11,26 +11,9 @@
 #include <set>
 #include <thread>
 
+#include "wrapper.hpp"
+
 namespace {
-
-int passed = 0, failed = 0;
-
-void check(bool holds, const char* what, int line) {
-  ++(holds ? passed : failed);
-  if (!holds) std::fprintf(stderr, "FAIL wrapper.cpp:%d: %s\n", line, what);
-}
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-// The reason of the soma::error that a call throws, or "" if it throws none.
-template <typename Call>
-std::string reason_of(Call call) {
-  try {
-    call();
-  } catch (const soma::error& error) {
-    return error.reason();
-  }
-  return "";
-}
 
 void test_options(const soma::runtime& runtime) {
   soma::options settings("generate");
@@ -560,64 +543,11 @@ void test_graphs(const soma::runtime& runtime) {
 
 }  // namespace
 
-// Steps: effects that end elsewhere, children, answers, and what a journal remembers.
-void test_effects(const soma::runtime& runtime) {
-  soma::ops ops;
-  int performed = 0;
-  ops.add_step("twice", [](soma::turn& turn) {
-    if (turn.number() == 0) {
-      turn.await("echo", turn.input());
-      turn.await("echo", turn.of(2));
-    } else if (turn.number() == 1) {
-      turn.suspend(turn.of("go on?"));
-    } else {
-      turn.done(turn.history().at(0));
-    }
-  });
-  ops.add_step("parent", [](soma::turn& turn) {
-    if (turn.number() == 0) turn.spawn("c", "twice", turn.input());
-    else turn.done(turn.results().at(0));
-  });
-  ops.add_step("bad", [](soma::turn&) { throw std::out_of_range("mine"); });
-  ops.add_handler("echo", SOMA_IN_DOUBT_RETRY, [&](const soma::effect& effect) {
-    ++performed;
-    CHECK(effect.name() == "echo" && effect.key().substr(0, 2) == "r:");
-    CHECK(!effect.is_retry() && effect.is_wanted());
-    std::thread([effect] { effect.complete(effect.payload()); }).detach();
-  });
-  const auto plan_of = [&](const std::string& op) {
-    return soma::plan(
-        soma::graph::node(runtime, R"({"id":"s","kind":"step","op":")" + op + R"("})"));
-  };
-  const soma::journal journal(runtime);
-  soma::run run(plan_of("parent"), ops);
-  run.remember(journal, "r");
-  const soma::value input = soma::value::of(runtime, "x");
-  CHECK(reason_of([&] { run.execute(input); }) == "run.suspended");
-  CHECK(journal.list().find("\"path\":\"s/c\"") != std::string::npos);
-  CHECK(reason_of([&] { journal.answer("r", input, "t"); }) == "journal.not_waiting");
-  run.answer(input, "s/c");
-  CHECK(run.execute(input).json() == R"(["x",2])");
-  CHECK(performed == 2);
-  CHECK(journal.show("r").find("\"end\"") != std::string::npos);
-  CHECK(reason_of([&] { run.execute(); }) == "journal.other_plan");
-  journal.remove("r");
-  CHECK(reason_of([&] { journal.show("r"); }) == "journal.not_found");
-  bool thrown = false;
-  try {
-    soma::run(plan_of("bad"), ops).execute();
-  } catch (const std::out_of_range&) {
-    thrown = true;
-  }
-  CHECK(thrown);
-}
-
 int main(int count, char** arguments) {
   if (count < 2) return 2;
   const soma::runtime runtime(soma::options("runtime").set("threads", 2));
   test_options(runtime);
   test_graphs(runtime);
-  test_effects(runtime);
   const soma::model model(runtime, arguments[1]);
   test_errors(model);
   CHECK(!model.facts().empty() && !model.tensors().empty());
@@ -630,6 +560,5 @@ int main(int count, char** arguments) {
   test_programs(runtime, model);
   test_cancel(runtime, *session);
   test_steps(session);
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return summary();
 }

@@ -128,9 +128,21 @@ class Usage(unittest.TestCase):
     def test_wrong_usage_is_2(self):
         for arguments in ([], ["generate"], ["nonsense"], ["explain", MODEL, "--stage", "x"],
                           ["logits", MODEL, "--out", "/dev/null"],
-                          ["logits", MODEL, "--tokens", "1,x", "--out", "/dev/null"]):
+                          ["logits", MODEL, "--tokens", "1,x", "--out", "/dev/null"],
+                          ["logits", MODEL, "--tokens", "1,,3", "--out", "/dev/null"],
+                          ["logits", MODEL, "--tokens", "1,2,", "--out", "/dev/null"]):
             with self.subTest(arguments):
                 self.assertEqual(soma(*arguments).returncode, 2)
+
+    def test_an_empty_value_is_none_but_of_a_text(self):
+        for arguments in (["generate", MODEL, "--threads", ""], ["explain", MODEL, "--why="],
+                          ["run", "examples/graphs/edit.json", "--chunk", ""]):
+            with self.subTest(arguments):
+                result = soma(*arguments)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn("leave the flag out", result.stderr)
+        self.assertEqual(json.loads(soma("tokenize", MODEL, "", "--json").stdout), {"tokens": []})
+        self.assertTrue(generated("-p", "", "--system", "", "-n", "3")["text"])
 
     def test_help_is_0_for_each_verb(self):
         for verb in ("generate", "tokenize", "logits", "model", "explain", "bench", "version"):
@@ -150,6 +162,12 @@ class Usage(unittest.TestCase):
                 self.assertEqual(result.returncode, 1, verb)
                 self.assertIn("gguf.", result.stderr)
                 self.assertEqual(result.stdout, "")
+            result = soma("model", "check", broken.name, "--json")
+            self.assertEqual(result.returncode, 1)
+            said = json.loads(result.stdout)
+            self.assertFalse(said["ok"])
+            self.assertTrue(said["reason"].startswith("gguf."))
+            self.assertIn(said["message"], result.stderr)
 
     def test_bad_options_are_2_and_say_what_is_allowed(self):
         result = soma("generate", MODEL, "-p", "x", "--isa", "pentium")

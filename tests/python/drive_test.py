@@ -74,8 +74,18 @@ class NearMisses(unittest.TestCase):
         self.refused(r"@soma\.handler\(", handlers=[soma.Handler])
         self.refused(r"made by soma\.node or soma\.step", ops=[len])
         self.refused(r"made by soma\.node or soma\.step", ops=[std("identity")])
+        self.refused(r"a soma\.Cache, not \{\}", cache={})
+        self.refused(r"a dict from a model's name", sessions=[])
+        self.refused(r"a soma\.Session or a soma\.Model, not 3", sessions={"writer": 3})
         document = soma.Graph(std("identity", "a")).document
         self.assertRaisesRegex(TypeError, "soma.node", soma.Graph.parse, document, ops=[len])
+
+    def test_options_of_the_compiler(self):
+        graph = soma.Graph(std("identity", "a"))
+        self.assertRaisesRegex(TypeError, r"a soma\.PlanCache, not \{\}", graph.compile, cache={})
+        with self.assertRaisesRegex(soma.InvalidArgument, "chunk"):
+            graph.run(1, chunk=-1)
+        self.assertEqual(graph.run(1, mode="eval", threads=1), 1)
 
     def test_a_child_whose_code_is_missing(self):
         @soma.step

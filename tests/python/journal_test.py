@@ -124,6 +124,35 @@ class Stores(unittest.TestCase):
         self.assertEqual(len(refused), 1)
         self.assertIn("journal.locked", refused[0])
 
+    def test_a_lock_keeps_two_journals_on_one_store_apart(self):
+        store, locked, refused = Memory(), set(), []
+
+        def lock(run):
+            if run in locked:
+                raise FileExistsError("it is at work elsewhere")
+            locked.add(run)
+
+        store.lock, store.unlock = lock, locked.remove
+
+        @soma.handler("write")
+        def write(payload):
+            with self.assertRaises(soma.FailedPrecondition) as caught:
+                self.execute(store)
+            refused.append(str(caught.exception))
+            return payload
+
+        with self.assertRaises(soma.Suspended):
+            soma.Graph(approve()).run("x", handlers=[write], journal=soma.Journal(store=store),
+                                      run_id="r")
+        self.assertEqual(len(refused), 1)
+        self.assertIn("it is at work elsewhere", refused[0])
+        self.assertEqual((self.performed, locked), ([], set()))
+        soma.Journal(store=store).answer("r", True)
+        self.assertEqual(self.execute(store), ["x", True])
+        self.assertEqual((self.performed, locked), (["send"], set()))
+        store.lock = None
+        self.assertRaisesRegex(TypeError, "or neither", soma.Journal, store=store)
+
     def test_the_end_that_a_store_loses_is_done_again_and_no_more(self):
         store = Memory()
         with self.assertRaises(soma.Suspended):

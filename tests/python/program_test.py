@@ -39,6 +39,13 @@ class Programs(unittest.TestCase):
         sampled = {"max_tokens": 5, "temperature": 1, "seed": 3}
         self.assertEqual(self.run_it(talk(config=sampled), input=turns), sung)
         self.assertEqual(self.run_it(talk(config={**sampled, "system": "Sing."})), sung)
+        large = self.tiny.generate(turns, tokens=5, temperature=1, seed=2**53 + 1,
+                                   ignore_end=True).text
+        as_text = {**sampled, "seed": str(2**53 + 1)}
+        self.assertEqual(self.run_it(talk(config=as_text), input=turns), large)
+        for wrong in ("", "7 ", "+7", "0x7", str(2**63)):
+            with self.assertRaisesRegex(soma.InvalidArgument, "config.seed: expected a whole"):
+                self.run_it(talk(config={**sampled, "seed": wrong}))
 
     def test_an_answer_that_has_no_room_is_a_failure(self):
         session = soma.Session(self.tiny, context=100)

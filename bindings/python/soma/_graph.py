@@ -15,6 +15,7 @@ from ._node import Edge, Node, Piece, flatten, piece_of
 from ._run import Op, Plan, _op_of
 
 KINDS = {"data": _api.SOMA_EDGE_DATA, "control": _api.SOMA_EDGE_CONTROL}
+COMPILE_OPTIONS = ("mode", "chunk", "parallelize_dag")
 
 
 def _duplicate(id: str) -> InvalidArgument:
@@ -171,13 +172,16 @@ class Graph(Handle):
         settings = Options("compile", options)
         if cache is None:
             raw = make(lib.soma_plan_compile, self._raw, settings._raw)
+        elif not isinstance(cache, PlanCache):
+            raise TypeError(f"a cache of plans is a soma.PlanCache, not {cache!r}")
         else:
             raw = make(lib.soma_plan_cache_compile, cache._raw, self._raw, settings._raw)
         return Plan(self.runtime, raw, self._ops.values())
 
     def run(self, input: Any = None, **given: Any) -> Any:
-        """Compiles it, and runs the plan once: see Plan.run."""
-        return self.compile().run(input, **given)
+        """Compiles it, with options of compile, and runs the plan once: see Plan.run."""
+        options = {name: given.pop(name) for name in COMPILE_OPTIONS if name in given}
+        return self.compile(**options).run(input, **given)
 
 
 class PlanCache(Handle):

@@ -24,13 +24,17 @@ class Journal(Handle):
         append(run, number, entry)    keeps one more, numbered from 0; durable when it returns
         list()                        the ids of all runs       (only Journal.list needs it)
         remove(run)                   forgets a run             (only Journal.remove needs it)
+        lock(run), unlock(run)        around the others         (for stores that are shared)
 
     It need not know what entries mean: what it gives back is checked. `append` raises
     FileExistsError if the run has an entry of that number, which another process wrote. Its methods
     are called on any thread, for different runs at the same time, and must not use this journal. An
-    exception fails the run, which goes on from what the store has when it is executed again. A run
-    is executed once at a time by this object; that two processes, or two objects with one store, do
-    not execute the same run is yours to see to, as an effect may then be performed by both.
+    exception fails the run, which goes on from what the store has when it is executed again.
+
+    A run is executed once at a time by this object. Two processes, or two objects with one store,
+    could both perform an effect: `lock` raises FileExistsError, at once, for all but one of them. A
+    lock must not outlive its process. Without `lock`, it is yours to see to that a run is started
+    once.
     """
 
     _release = "soma_journal_release"
@@ -98,8 +102,11 @@ def _hosted(runtime: Runtime, store: Any) -> ctypes.c_void_p:
         if not callable(getattr(store, name, None)):
             raise TypeError(f"the store of a journal has the methods load(run) and append(run, "
                             f"number, entry); {store!r} has no {name}")
-    optional = {name: function for name, function in (("list", _list_fn), ("remove", _remove_fn))
+    optional = {name: function for name, function in (
+        ("list", _list_fn), ("remove", _remove_fn), ("lock", _lock_fn), ("unlock", _unlock_fn))
                 if callable(getattr(store, name, None))}
+    if ("lock" in optional) != ("unlock" in optional):
+        raise TypeError(f"a store has both lock(run) and unlock(run), or neither: {store!r}")
     table = _api.soma_journal_store(ctypes.sizeof(_api.soma_journal_store), 0, _load_fn, _append_fn,
                                     **optional)
     return make(lib.soma_journal_create_hosted, runtime._raw, ctypes.byref(table), keep(store),
@@ -158,7 +165,17 @@ def _on_remove(user: int, run: int, length: int, reply: int) -> int:
     return _answer(reply, lambda: kept(user).remove(_text(run, length)))
 
 
+def _on_lock(user: int, run: int, length: int, reply: int) -> int:
+    return _answer(reply, lambda: kept(user).lock(_text(run, length)))
+
+
+def _on_unlock(user: int, run: int, length: int) -> None:
+    kept(user).unlock(_text(run, length))
+
+
 _load_fn = _api.soma_journal_load_fn(_on_load)
 _append_fn = _api.soma_journal_append_fn(_on_append)
 _list_fn = _api.soma_journal_list_fn(_on_list)
 _remove_fn = _api.soma_journal_remove_fn(_on_remove)
+_lock_fn = _api.soma_journal_lock_fn(_on_lock)
+_unlock_fn = _api.soma_journal_unlock_fn(_on_unlock)

@@ -346,6 +346,13 @@ def _is_text(name: str) -> bool:
         return False
 
 
+def _sessions_of(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError("sessions is a dict from a model's name in the plan to the soma.Session or "
+                        f"soma.Model that runs it, not {given!r}")
+    return given
+
+
 def _session_of(given: Any) -> Session:
     if isinstance(given, Model):
         return given.session
@@ -506,9 +513,11 @@ class Run(Handle):
         self._run_id = run_id
         self._has_claim = False
         settings = Options("run", {"remote": remote, "threads": threads, "launch": launch})
-        bound = _Ops(plan.runtime, self, sessions or {})
+        bound = _Ops(plan.runtime, self, _sessions_of({} if sessions is None else sessions))
         super().__init__(make(lib.soma_run_create, plan._raw, bound._raw, settings._raw))
         if cache is not None:
+            if not isinstance(cache, Cache):
+                raise TypeError(f"a cache of values is a soma.Cache, not {cache!r}")
             call(lib.soma_run_set_cache, self._raw, cache._raw)
         if observer is not None:
             call(lib.soma_run_set_observer, self._raw, _event_fn, keep(weakref.ref(self)), drop)

@@ -204,6 +204,30 @@ TEST_CASE("of two who write at once, one is told") {
   must(second->append({test_intent("b", 0)}));
 }
 
+TEST_CASE("a keeper's lock lets one in, before anything is read, until it has done") {
+  KeptEntries kept;
+  kept.has_locks = true;
+  HostedJournals here(std::make_unique<TestKeeper>(kept));
+  HostedJournals elsewhere(std::make_unique<TestKeeper>(kept));
+  {
+    const auto first = must(Journal::open(must(here.store("nightly")), test_identity));
+    CHECK(kept.locked.contains("nightly"));
+    CHECK(elsewhere.store("nightly").error().reason() == Reason::journal_locked);
+    CHECK(elsewhere.remove("nightly").error().reason() == Reason::journal_locked);
+    // Within one object it isn't asked, nor given back.
+    CHECK(here.store("nightly").error().reason() == Reason::journal_locked);
+    CHECK(kept.locked.contains("nightly"));
+    CHECK(must(elsewhere.list()).at(0).state == JournalSummary::State::InUse);
+    must(elsewhere.store("another"));
+    must(first->append({test_intent("a", 0)}));
+  }
+  CHECK(kept.locked.empty());
+  CHECK(here.existing("no such run").error().reason() == Reason::journal_not_found);
+  must(elsewhere.remove("nightly"));
+  CHECK(kept.locked.empty());
+  CHECK(kept.runs.empty());
+}
+
 TEST_CASE("runs are listed as they stand, and removed") {
   Host host;
   const Record ask = test_suspension("ask");

@@ -15,6 +15,8 @@ struct KeptEntries {
   enum class Fails : u8 { Never, Before, After };   // an append: it is not kept, or it is
   Fails fails = Fails::Never;
   u32 appends = 0;
+  bool has_locks = false;                // else who uses a run is nobody's business
+  std::set<std::string, std::less<>> locked;
 };
 
 class TestKeeper final : public EntryKeeper {
@@ -52,6 +54,17 @@ class TestKeeper final : public EntryKeeper {
     const std::lock_guard lock(kept_.mutex);
     kept_.runs.erase(std::string(run));
     return {};
+  }
+
+  Status lock(std::string_view run) override {
+    const std::lock_guard lock(kept_.mutex);
+    if (!kept_.has_locks || kept_.locked.emplace(run).second) return {};
+    return fail(Reason::journal_locked, "somebody else is at it");
+  }
+
+  void unlock(std::string_view run) override {
+    const std::lock_guard lock(kept_.mutex);
+    kept_.locked.erase(std::string(run));
   }
 
  private:

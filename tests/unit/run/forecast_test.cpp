@@ -157,6 +157,36 @@ TEST_CASE("a wave has its longest branch, or as much as its threads have to do")
   CHECK(run.at(3500).ends("a1000").at(4000).ends("d4000").starts("e100").eta() == 100);
 }
 
+TEST_CASE("a stream is timed as a whole: its stages overlap, and wait for each other") {
+  const auto chain = [](const char* b, const char* c) {
+    PlanBuilder builder;
+    builder.open(Variant::Sequence).execute("a100").stream(8).execute(b, {"a100"}).execute(c, {b}).close();
+    return builder.execute("e100", {c}).close().take();
+  };
+  CHECK(Pretended(chain("b3000", "c1000"), 1).eta() == 4200);
+  CHECK(Pretended(chain("b3000", "c1000"), 2).eta() == 3200);
+  CHECK(Pretended(chain("b", "c1000"), 2).eta() == -1);
+
+  Pretended run(chain("b3000", "c1000"), 2);
+  run.starts("a100").at(100).ends("a100").starts("b3000").at(1100).starts("c1000");
+  CHECK(run.eta() == 2100);
+  CHECK(run.at(5100).ends("b3000").eta() == 100);       // the other should have ended as well
+  CHECK(run.at(6200).eta() == -1);                      // more than twice as long
+  CHECK(run.at(6300).ends("c1000").starts("e100").eta() == 100);
+  run.at(6400).ends("e100");
+
+  // What it took goes before what its stages declare, also where one declares nothing.
+  CHECK(run.begin().at(10'000).eta() == 6400);
+  run.starts("a100").at(10'100).ends("a100").starts("b3000").at(11'100);
+  CHECK(run.eta() == 5300);
+  run.starts("c1000").tell(Kind::CacheHit, "c1000").at(11'200).ends("b3000").ends("c1000");
+  CHECK(run.begin().at(20'000).eta() == 6400);          // a stage that was found says nothing
+
+  Pretended unknown(chain("b", "c1000"), 2);
+  unknown.starts("a100").ends("a100").starts("b").starts("c1000").at(700).ends("b").ends("c1000");
+  CHECK(unknown.starts("e100").at(800).ends("e100").begin().eta() == 800);
+}
+
 TEST_CASE("of a branch's arms the dearest counts, until one is taken") {
   PlanBuilder builder;
   builder.open(Variant::Sequence).execute("b500").branch("b500", {"it", "else"});
