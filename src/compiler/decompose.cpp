@@ -112,24 +112,24 @@ class Decomposer {
       shape.nodes = level.order;
       for (u32& node : shape.nodes) node = level.is_whole_draft ? node : level.nodes[node];
     }
-    if (!is_sorted) shape.ordered = in_order(level);
-    shape.graph = is_sorted ? &level.graph : &shape.ordered;
+    if (!is_sorted) shape.ordered = in_order(level.followers(draft_), level.order);
+    shape.graph = is_sorted ? &level.followers(draft_) : &shape.ordered;
     shape.runs = find_runs(*shape.graph);
     shape.tree = series_parallel_tree(shape.runs.first.empty() ? *shape.graph : shape.runs.graph);
     push_block(region, shape.tree.root, in_sequence);
   }
 
-  // The level's graph with its nodes numbered by their order.
-  static Successors in_order(const RegionLevel& level) {
-    const u32 count = static_cast<u32>(level.order.size());
+  // The graph with its nodes numbered by their order.
+  static Successors in_order(const Successors& graph, const std::vector<u32>& order) {
+    const u32 count = static_cast<u32>(order.size());
     std::vector<u32> at(count);   // in the order, by place in the level
-    for (u32 i = 0; i < count; ++i) at[level.order[i]] = i;
+    for (u32 i = 0; i < count; ++i) at[order[i]] = i;
     Successors out;
     out.first.reserve(count + size_t{1});
-    out.to.reserve(level.graph.to.size());
+    out.to.reserve(graph.to.size());
     for (u32 i = 0; i < count; ++i) {
-      fetch(&level.graph.first[level.order[std::min(i + ahead, count - 1)]]);
-      for (const u32 next : level.graph.of(level.order[i])) out.to.push_back(at[next]);
+      fetch(&graph.first[order[std::min(i + ahead, count - 1)]]);
+      for (const u32 next : graph.of(order[i])) out.to.push_back(at[next]);
       out.first.push_back(static_cast<u32>(out.to.size()));
     }
     return out;
