@@ -386,7 +386,8 @@ GRAPH_BENCH_HEADERS := tests/bench/graph_bench.hpp tests/bench/graph_shapes.hpp
 $(OUT)/bench/graphs: tests/bench/graphs.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/flags | $(LIB)/libsoma.so
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<) $(BENCH_CXX) $< -o $@ -L$(LIB) -lsoma -Wl,-rpath,'$$ORIGIN/../$(TO_LIB)'
-$(OUT)/bench/graphs_core: tests/bench/graphs_core.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/objects.a
+$(OUT)/bench/graphs_core: tests/bench/graphs_core.cpp tests/bench/compile_floor.hpp \
+  $(GRAPH_BENCH_HEADERS) $(OUT)/objects.a
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<) $(BENCH_CXX) $(LINK) $(OWN_NEW) $< -o $@ $(OUT)/objects.a $(ARCHIVES)
 $(OUT)/bench/graphs_%: tests/bench/graphs_%.cpp $(GRAPH_BENCH_HEADERS) $(OUT)/flags

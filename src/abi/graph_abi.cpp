@@ -1,6 +1,8 @@
 // soma_graph_*: work as nodes and edges.
 #include "abi/graph.hpp"
 
+#include <algorithm>
+
 #include "abi/blob.hpp"
 #include "abi/guard.hpp"
 #include "abi/text_argument.hpp"
@@ -17,10 +19,20 @@ Status check_room(size_t count, size_t limit, std::string_view what) {
   return fail(Reason::graph_limit, "the graph has {} {}, and can't have more", count, what);
 }
 
+// A list that is long grows to four times its length at once: it is moved less often, and what is
+// reserved beyond its end is no memory before it is written.
+template <typename T>
+void make_room(std::vector<T>& list, size_t limit) {
+  constexpr size_t is_long = size_t{1} << 16;
+  if (list.size() < list.capacity() || list.size() < is_long) return;
+  list.reserve(std::min(4 * list.size(), limit));
+}
+
 // A node, or what one is made of.
 template <typename... Parts>
 Status add_node(soma_graph& graph, uint32_t* out, Parts&&... parts) {
   SOMA_TRY(check_room(graph.graph.nodes.size(), Graph::nodes_max, "nodes"));
+  make_room(graph.graph.nodes, Graph::nodes_max);
   graph.graph.nodes.emplace_back(std::forward<Parts>(parts)...);
   *out = static_cast<uint32_t>(graph.graph.nodes.size() - 1);
   return {};
@@ -142,6 +154,7 @@ soma_code soma_graph_add_edge(soma_graph* graph, uint32_t from, uint32_t to, int
     if (!text.empty()) {
       SOMA_ASSIGN(read, Graph::parse_edge_settings(text));
     }
+    make_room(graph->graph.edges, Graph::edges_max);
     GraphEdge& edge = graph->graph.edges.emplace_back(std::move(read));
     edge.from = from;
     edge.to = to;

@@ -2,13 +2,14 @@
 //
 // Problem: what runs at the same time follows from the shape of the graph; a join has to wait for
 // all that it reads, and nothing else. Idea: each level (the graph, a body, an arm) is an acyclic
-// graph of its own in which a construct is one node, and series_parallel.cpp finds its tree: series
-// become sequences, parallel blocks waves whose branches come in the order of their first nodes,
-// and a tangle the flat sequence of its nodes or, if asked for, a Dataflow. Where the tree has a
-// construct, its regions follow as children. Nodes enter the plan's table as they are written, so
-// that a subtree's nodes are neighbours. Must come after regions and loops. Cost: linear, and
-// sorting the branches of a wave and the nodes of a tangle. The work to be done lies on a stack of
-// our own: a plan may nest as deep as it likes.
+// graph of its own in which a construct is one node; runs.cpp makes one node of what only follows
+// one another, and series_parallel.cpp finds the tree: series become sequences, parallel blocks
+// waves whose branches come in the order of their first nodes, and a tangle the flat sequence of
+// its nodes or, if asked for, a Dataflow. Where the tree has a construct, its regions follow as
+// children. Nodes enter the plan's table as they are written, so that a subtree's nodes are
+// neighbours, and with them what they read, which is there by then. Must come after regions and
+// loops. Cost: linear, and sorting the branches of a wave and the nodes of a tangle. The work to be
+// done lies on a stack of our own: a plan may nest as deep as it likes.
 #include <algorithm>
 #include <unordered_map>
 
@@ -55,7 +56,7 @@ class Decomposer {
   struct Shape {
     BlockTree tree;               // whose leaves are runs
     Runs runs;
-    const Successors* graph = nullptr;  // of the nodes: the level's, or, where that has another order
+    const Successors* graph = nullptr;  // of the nodes: the level's, or, in another order, this:
     Successors ordered;
     std::vector<u32> nodes;       // of the draft; empty: its own
     u32 unwritten = 0;            // tasks that need it
@@ -108,35 +109,36 @@ class Decomposer {
     Shape& shape = shapes_[region];
     const bool is_sorted = std::is_sorted(level.order.begin(), level.order.end());
     shape.nodes = level.nodes;
+    shape.graph = &level.followers(draft_);
     if (!is_sorted) {
       shape.nodes = level.order;
       for (u32& node : shape.nodes) node = level.is_whole_draft ? node : level.nodes[node];
+      shape.ordered = in_order(*shape.graph, level.order);
+      shape.graph = &shape.ordered;
     }
-    if (!is_sorted) shape.ordered = in_order(level);
-    shape.graph = is_sorted ? &level.graph : &shape.ordered;
     shape.runs = find_runs(*shape.graph);
     shape.tree = series_parallel_tree(shape.runs.first.empty() ? *shape.graph : shape.runs.graph);
     push_block(region, shape.tree.root, in_sequence);
   }
 
-  // The level's graph with its nodes numbered by their order.
-  static Successors in_order(const RegionLevel& level) {
-    const u32 count = static_cast<u32>(level.order.size());
+  // The graph with its nodes numbered by their order.
+  static Successors in_order(const Successors& graph, const std::vector<u32>& order) {
+    const u32 count = static_cast<u32>(order.size());
     std::vector<u32> at(count);   // in the order, by place in the level
-    for (u32 i = 0; i < count; ++i) at[level.order[i]] = i;
+    for (u32 i = 0; i < count; ++i) at[order[i]] = i;
     Successors out;
     out.first.reserve(count + size_t{1});
-    out.to.reserve(level.graph.to.size());
+    out.to.reserve(graph.to.size());
     for (u32 i = 0; i < count; ++i) {
-      fetch(&level.graph.first[level.order[std::min(i + ahead, count - 1)]]);
-      for (const u32 next : level.graph.of(level.order[i])) out.to.push_back(at[next]);
+      fetch(&graph.first[order[std::min(i + ahead, count - 1)]]);
+      for (const u32 next : graph.of(order[i])) out.to.push_back(at[next]);
       out.first.push_back(static_cast<u32>(out.to.size()));
     }
     return out;
   }
 
-  // Nodes that were added in another order than they run in lie anywhere, and a walk along the order
-  // would wait for memory at each: so what comes soon is asked for.
+  // Nodes that were added in another order than they run in lie anywhere, and a walk along the
+  // order would wait for memory at each: so what comes soon is asked for.
   static constexpr u32 ahead = 16;
   static void fetch(const void* memory) { __builtin_prefetch(memory); }
   void fetch_soon(const Shape& shape, u32 at, u32 end) const {
@@ -210,7 +212,10 @@ class Decomposer {
     writer_.open(Variant::Parallel);
     push_close();
     const std::vector<BlockTree::Block>& blocks = shapes_[task.region].tree.blocks;
-    std::vector<u32> children = children_of(task);
+    std::vector<u32>& children = children_;
+    children.clear();
+    shapes_[task.region].tree.each_child(task.first,
+                                         [&](u32 child) { children.push_back(child); });
     std::sort(children.begin(), children.end(),
               [&](u32 a, u32 b) { return blocks[a].earliest < blocks[b].earliest; });
     push_children(task, children, false);
@@ -233,12 +238,6 @@ class Decomposer {
       push_nodes(task.region, nodes[first], nodes[end - 1] + 1, !parallelizes_);
       end = first;
     }
-  }
-
-  std::vector<u32> children_of(const Task& task) const {
-    std::vector<u32> out;
-    shapes_[task.region].tree.each_child(task.first, [&](u32 child) { out.push_back(child); });
-    return out;
   }
 
   // All in a block, in their order.
@@ -464,6 +463,7 @@ class Decomposer {
   Plan plan_;
   ItemWriter writer_;
   std::vector<Task> tasks_;
+  std::vector<u32> children_;                // of the wave at hand
   std::vector<Shape> shapes_;                // by region
   std::unordered_map<u32, u32> regions_of_;  // by construct: the first one
   std::vector<u32> place_;                   // in the plan, by node of the draft

@@ -38,11 +38,25 @@ class Inliner {
 
   void inline_all(const Graph& graph) {
     inline_graph(graph, "", 0);
-    draft_.leaving = Adjacency(draft_.nodes.size(), draft_.edges, Adjacency::By::From);
+    find_followers();
+    if (draft_.traits.has_entries) {
+      draft_.leaving = Adjacency(draft_.nodes.size(), draft_.edges, Adjacency::By::From);
+    }
     draft_.entering = Adjacency(draft_.nodes.size(), draft_.edges, Adjacency::By::To);
   }
 
  private:
+  void find_followers() {
+    Successors& out = draft_.followers;
+    out.first.assign(draft_.nodes.size() + 1, 0);
+    out.to.resize(draft_.edges.size());
+    for (const DraftEdge& edge : draft_.edges) ++out.first[edge.from];
+    for (size_t i = 1; i < out.first.size(); ++i) out.first[i] += out.first[i - 1];
+    for (size_t i = draft_.edges.size(); i-- > 0;) {
+      out.to[--out.first[draft_.edges[i].from]] = draft_.edges[i].to;
+    }
+  }
+
   // Where the nodes of one graph came to lie in the draft.
   struct Placed {
     u32 first = 0;                                    // if they are neighbours
@@ -343,14 +357,6 @@ class Inliner {
 };
 
 }  // namespace
-
-Successors Draft::successors() const {
-  Successors out;
-  out.first = leaving.first();
-  out.to.reserve(edges.size());
-  for (const u32 edge : leaving.all()) out.to.push_back(edges[edge].to);
-  return out;
-}
 
 Draft Draft::of(const Graph& graph, Diagnostics& diagnostics) {
   Draft draft;

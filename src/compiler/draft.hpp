@@ -50,13 +50,12 @@ class Adjacency {
   enum class By : u8 { From, To };
   Adjacency() = default;
   Adjacency(size_t nodes, std::span<const DraftEdge> edges, By by);
-  std::span<const u32> of(u32 node) const {
+  std::span<const u32> of(u32 node) const {  // nothing, if it was not filled
+    if (first_.empty()) return {};
     return std::span(edges_).subspan(first_[node], first_[node + 1] - first_[node]);
   }
   // Asks for the memory in which a node's list is said to lie.
   void fetch(u32 node) const { __builtin_prefetch(&first_[node]); }
-  const std::vector<u32>& first() const { return first_; }  // by node: where its list begins
-  const std::vector<u32>& all() const { return edges_; }    // list by list
 
  private:
   std::vector<u32> first_, edges_;
@@ -78,15 +77,14 @@ struct Draft {
   std::vector<DraftGraph> graphs;  // the first is the whole
   std::vector<DraftNode> nodes;
   std::vector<DraftEdge> edges;
-  Adjacency leaving, entering;
+  Successors followers;            // of nodes: those that their edges lead to
+  Adjacency entering;
+  Adjacency leaving;               // only if there are entries
   std::deque<std::string> texts;  // that ids look into
 
   // graph_bad_id, graph_duplicate_id, graph_unknown_node, graph_duplicate_edge, graph_self_loop,
   // graph_edge, graph_limit.
   static Draft of(const Graph& graph, Diagnostics& diagnostics);
-
-  // The nodes that edges lead to.
-  Successors successors() const;
 
   // The ports that an edge names, or nothing.
   std::string_view output_of(const DraftEdge& edge) const {
@@ -106,6 +104,7 @@ struct Draft {
 
   // Does anything follow the node? A loop's own body does not: the loop stands for it.
   bool is_followed(u32 node) const {
+    if (!traits.has_entries) return !followers.of(node).empty();
     for (const u32 edge : leaving.of(node)) {
       const bool is_body = edges[edge].link == Link::Entry &&
                            nodes[node].spec->kind == NodeKind::Loop;

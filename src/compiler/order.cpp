@@ -149,11 +149,10 @@ std::string path_of(const Draft& draft, std::span<const u32> cycle) {
 std::optional<RegionLevel> order(const Draft& draft, Diagnostics& diagnostics) {
   RegionLevel whole;
   whole.is_whole_draft = true;
-  whole.graph = draft.successors();
   if (draft.traits.is_in_order) return whole;
-  whole.order = topological_order(whole.graph);
+  whole.order = topological_order(draft.followers);
   if (whole.order.size() == draft.nodes.size()) return whole;
-  for (const std::vector<u32>& cycle : find_cycles(whole.graph, whole.order)) {
+  for (const std::vector<u32>& cycle : find_cycles(draft.followers, whole.order)) {
     Diagnostic& problem = diagnostics.error(
         Reason::graph_cycle, text("{} nodes lead back to themselves: {}", cycle.size(),
                                   path_of(draft, cycle)));

@@ -15,10 +15,14 @@ Result<Arm> arm_of(const Draft& draft, const DraftEdge& edge);
 
 // A part of the draft that is put into order and planned alone.
 struct RegionLevel {
-  bool is_whole_draft = false;    // then `nodes` is left empty: each node has its own place
+  bool is_whole_draft = false;    // then it is as the draft says, and these two are left empty:
   std::vector<u32> nodes;         // of the draft, in insertion order; called by their place here
   Successors graph;               // of them
   std::vector<u32> order;         // of them; empty: they stand in it
+
+  const Successors& followers(const Draft& draft) const {
+    return is_whole_draft ? draft.followers : graph;
+  }
 };
 
 // order.cpp: the draft as one level, in the order of Kahn's algorithm, first ready node in

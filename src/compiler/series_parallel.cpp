@@ -66,8 +66,8 @@ class Finder {
     }
     for (u32 node = 0; node < nodes_; ++node) {
       if (begins_[node] == none) meet(node);
-      for (const u32 next : behind_.of(node)) --waits_for_[next];
-      if (behind_.of(node).empty()) ends_.push_back(node);
+      for (const u32 next : behind_->of(node)) --waits_for_[next];
+      if (behind_->of(node).empty()) ends_.push_back(node);
     }
     finish();
     return std::move(tree_);
@@ -101,7 +101,8 @@ class Finder {
       before_.first[node + 1] = kept;
     }
     before_.to.resize(kept);
-    behind_ = before_.reversed();
+    if (kept < graph.to.size()) once_ = before_.reversed();
+    behind_ = kept < graph.to.size() ? &once_ : &graph;
     waits_for_.resize(nodes_);
     for (u32 node = 0; node < nodes_; ++node) {
       waits_for_[node] = static_cast<u32>(before_.of(node).size());
@@ -213,7 +214,7 @@ class Finder {
     return edges == open_.size() * due_.size();
   }
   void gather_due(u32 from) {
-    for (const u32 next : behind_.of(from)) {
+    for (const u32 next : behind_->of(from)) {
       if (waits_for_[next] != 0 || begins_[next] != none) continue;
       begins_[next] = pending;
       due_.push_back(next);
@@ -298,7 +299,9 @@ class Finder {
   static constexpr u32 pending = none - 1;
 
   const u32 nodes_;
-  Successors before_, behind_;
+  Successors before_;
+  const Successors* behind_ = nullptr;  // the graph's own, or, where that has edges twice, this:
+  Successors once_;
   std::vector<u32> waits_for_;    // by node: predecessors that the frontier has not passed
   std::vector<u32> begins_;       // by node: the point where it begins
   std::vector<u32> closed_;       // by node: the point where it ends

@@ -92,11 +92,7 @@ class Validator {
                text("the config of node {} is no map", name(node)));
       return;
     }
-    const Result<std::string> json = value_json(config);
-    if (!json) {
-      complain(Reason::graph_config, node,
-               text("the config of node {}: {}", name(node), json.error().message()));
-    }
+    if (!config.is_null()) check_form(node);
     const NodeKind kind = spec(node).kind;  // some have an op that is never called
     if (kind == NodeKind::Loop || kind == NodeKind::Subgraph || kind == NodeKind::Program) return;
     // An op of a node within a subgraph is named by the node's own id, not by the inlined one.
@@ -113,6 +109,13 @@ class Validator {
       complain(Reason::graph_config, node,
                text("node {} of op {}: {}", name(node), quoted(rule->op), fault));
     }
+  }
+
+  void check_form(u32 node) {
+    const Result<std::string> json = value_json(spec(node).config());
+    if (json) return;
+    complain(Reason::graph_config, node,
+             text("the config of node {}: {}", name(node), json.error().message()));
   }
 
   const OpRule* rule_of(std::string_view op) {
@@ -218,7 +221,7 @@ class Validator {
 
   void check_isolated(u32 node) {
     if (draft_.nodes.size() < 2) return;
-    if (!draft_.leaving.of(node).empty() || !draft_.entering.of(node).empty()) return;
+    if (!draft_.followers.of(node).empty() || !draft_.entering.of(node).empty()) return;
     diagnostics_
         .warning(Reason::graph_isolated_node, text("no edge touches node {}", name(node)))
         .node(draft_.nodes[node].id())

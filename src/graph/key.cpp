@@ -2,15 +2,15 @@
 //
 // Problem. A cache of plans has to tell graphs apart for less than compiling costs, and must never
 // take one for another, also if somebody would like it to. The digest of the document does that,
-// but printing the document is a third of compiling it.
+// but printing and digesting that costs as much as compiling it.
 //
 // Idea. The same digest, over the fields themselves: numbers as they are, texts behind their
 // lengths, in an order in which all that follows says how long it is. So no two graphs feed the
 // same bytes, unless their documents are the same too. What few nodes have (ports, settings,
 // bounds) is fed as it stands in the document, which is canonical.
 //
-// Cost. Linear: a third of the digest of the document, an eighth of compiling (a chain of 10^5
-// nodes with skipping edges; make bench-plans has the figures).
+// Cost. Linear: a third of the digest of the document, a third to a half of compiling (chains with
+// skipping edges; make bench-plans has the figures).
 #include "graph/key.hpp"
 
 #include <cstring>

@@ -75,8 +75,8 @@ bool is_digest(std::string_view digest) {
 
 void check_nodes(PlanCheck& check) {
   const std::vector<PlanNode>& nodes = check.plan.nodes;
-  const std::vector<u32> repeats =
-      find_repeats(static_cast<u32>(nodes.size()), [&](u32 i) -> const Name& { return nodes[i].id; });
+  const std::vector<u32> repeats = find_repeats(
+      static_cast<u32>(nodes.size()), [&](u32 i) -> const Name& { return nodes[i].id; });
   auto repeat = repeats.begin();
   for (u32 i = 0; i < nodes.size(); ++i) {
     const PlanNode& node = nodes[i];

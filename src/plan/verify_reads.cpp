@@ -203,7 +203,7 @@ class ReadCheck {
   const Plan& plan_;
   std::vector<Open> open_;
   std::vector<u32> item_of_;      // by node: where it has its place
-  std::vector<u32> body_of_;      // by node: the innermost Loop in whose body it lies; no loops: none
+  std::vector<u32> body_of_;      // by node, if there are loops: that in whose body it lies
   std::vector<u32> begins_;       // of the children so far of all open Dataflows
   std::unordered_set<std::string_view> keys_;  // of the node at hand
 };

@@ -79,6 +79,10 @@ Run::~Run() = default;
 
 Result<std::unique_ptr<Run>> Run::create(const Plan& plan, const Ops& ops,
                                          const RunOptions& options) {
+  if (plan.nodes.size() > Values::nodes_max) {
+    return fail(Reason::run_unsupported, "the plan has {} nodes, and a run takes {} at most",
+                plan.nodes.size(), Values::nodes_max);
+  }
   SOMA_TRY(check_remote(plan, options));
   std::unique_ptr<Run> made(new Run(std::make_unique<State>(plan, options)));
   RunState& run = made->state_->run;

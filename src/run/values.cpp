@@ -13,7 +13,7 @@
 // yield nothing, or one that was stopped early, would spend its time there. The note is taken back
 // by who clears the whole block, when nobody is at work on any of its nodes.
 //
-// Cost. Eight bytes a node, besides 17 for the slot; reading one slot is a look at the former.
+// Cost. Four bytes a node, besides 17 for the slot; reading one slot is a look at the former.
 #include "run/values.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Values::Values(const Plan& plan, const Course& course)
     if (sources.empty()) {
       reading = {From::Feed, false, around[node] == Course::whole ? 0 : around[node] + 1};
     } else if (sources.size() > 1 || !reads_all_of(sources[0])) {
-      reading.from = From::Several;
+      reading = {From::Several, false, 0};
     } else {
       const u32 source = sources[0].node;
       const bool moves = has_one_reader[source] && loop_around(source) == loop_around(node);
@@ -138,15 +138,16 @@ const Value& Values::input(u32 node, Value& made) { return input(node, readings_
 const Value& Values::whole(u32 node, Value& made) { return input(node, wholes_.at(node), made); }
 
 const Value& Values::input(u32 node, const Reading& reading, Value& made) {
-  switch (reading.from) {
-    case From::Feed: return feeds_[reading.at];
+  const u32 at = reading.at();
+  switch (reading.from()) {
+    case From::Feed: return feeds_[at];
     case From::Node:
-      if (!is_present(reading.at)) return made;
-      if (!reading.moves) return slots_[reading.at];
-      made = std::move(slots_[reading.at]);
+      if (!is_present(at)) return made;
+      if (!reading.moves()) return slots_[at];
+      made = std::move(slots_[at]);
       return made;
     case From::Several: made = collect(node); break;
-    case From::Chunk: made = std::move(chunks_[reading.at]); break;
+    case From::Chunk: made = std::move(chunks_[at]); break;
   }
   return made;
 }

@@ -13,6 +13,8 @@ namespace soma {
 // branches and not by the nodes: choosing an arm marks the nodes of the other arms as absent.
 class Values {
  public:
+  static constexpr u32 nodes_max = u32{1} << 28;  // of a plan, and so of constructs and chunks
+
   Values(const Plan& plan, const Course& course);
 
   const Value& slot(u32 node) const { return slots_[node]; }
@@ -32,7 +34,7 @@ class Values {
   // Of a stream that begins with the node: what its chunks are cut from, in the same way.
   const Value& whole(u32 node, Value& made);
   // What nodes in streams read instead.
-  Value& chunk(u32 node) { return chunks_[readings_[node].at]; }
+  Value& chunk(u32 node) { return chunks_[readings_[node].at()]; }
   // graph_ambiguous_port, for each node that reads several values of which two have one key.
   Status check_keys() const;
   // run_input, if an edge into the node names an output that its source did not yield.
@@ -47,10 +49,20 @@ class Values {
 
  private:
   enum class From : u8 { Feed, Node, Several, Chunk };
-  struct Reading {
-    From from = From::Feed;
-    bool moves = false;         // Node: no other node reads that value, nor this one again
-    u32 at = 0;                 // of feeds_, slots_ or chunks_
+  // In four bytes, as each node has one.
+  class Reading {
+   public:
+    Reading() = default;
+    Reading(From from, bool moves, u32 at)
+        : bits_(at << at_shift | (moves ? moves_bit : 0) | static_cast<u32>(from)) {}
+    From from() const { return static_cast<From>(bits_ & from_bits); }
+    // Node: no other node reads that value, nor this one again.
+    bool moves() const { return (bits_ & moves_bit) != 0; }
+    u32 at() const { return bits_ >> at_shift; }  // of feeds_, slots_ or chunks_
+
+   private:
+    static constexpr u32 from_bits = 3, moves_bit = 4, at_shift = 3;
+    u32 bits_ = 0;
   };
 
   std::vector<u32> around_each(const Course& course) const;
