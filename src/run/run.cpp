@@ -20,8 +20,9 @@ namespace soma {
 struct Run::State {
   State(const Plan& plan, const RunOptions& options)
       : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
+    run.probed_since = TickOrigin::here();  // early, as clocks by it need 10 ms to be the faster
     watch(options.observer);
-    listen(options.probe);
+    run.probe = options.probe;
   }
   ~State() { run.crew.abandon(); }  // others may still look at the strand
 
@@ -42,7 +43,6 @@ struct Run::State {
   Strand::Outcome go_on(i64 pause_at_ns, bool may_be_parked);
   void tell(Event::Kind kind);
   void watch(Observer observer);
-  void listen(Observer probe);
   Status look_up();
   Status record_end(const Value& value);
 };
@@ -105,7 +105,7 @@ Status Run::probe(Observer probe) {
   if (state_->phase != State::Phase::Idle) {
     return fail(Reason::busy, "the run has begun already: finish it before it gets another probe");
   }
-  state_->listen(probe);
+  state_->run.probe = probe;
   return {};
 }
 
@@ -174,11 +174,6 @@ void Run::State::watch(Observer observer) {
     run.forecast = std::make_unique<Forecast>(run.plan, run.crew.threads());
   }
   run.observer = observer;
-}
-
-void Run::State::listen(Observer probe) {
-  if (probe.notify) run.probed_since = TickOrigin::here();
-  run.probe = probe;
 }
 
 void Run::State::tell(Event::Kind kind) {
