@@ -208,8 +208,13 @@ void Run::State::walk(i64 pause_at_ns) {
   is_suspended = false;
   if (outcome == Strand::Outcome::Failed) {
     Wave::Failure failure = strand.take_failure();
-    error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
     is_suspended = failure.is_suspension;
+    try {
+      error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
+    } catch (const std::bad_alloc&) {
+      lost_memory = true;
+      return;
+    }
   }
   if (!run.is_watched()) return;
   tell(is_suspended ? Event::Kind::RunSuspended
