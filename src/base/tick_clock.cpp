@@ -31,9 +31,14 @@ constexpr u64 believed_ns = 1'000'000;
 #if defined(__x86_64__)
 u64 read_ticks() { return __rdtsc(); }
 // "Invariant TSC": the counter's rate is the same at whatever speed, and also while cores sleep.
-bool has_steady_ticks() {
+bool look_for_steady_ticks() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
+}
+// Asked once, as in a virtual machine a question takes microseconds.
+bool has_steady_ticks() {
+  static const bool found = look_for_steady_ticks();
+  return found;
 }
 #else
 u64 read_ticks() { return 0; }

@@ -20,8 +20,9 @@ namespace soma {
 struct Run::State {
   State(const Plan& plan, const RunOptions& options)
       : run(plan, options.pool, options.launch, options.threads), strand(run, 0) {
+    run.probed_since = TickOrigin::here();  // early, as clocks by it need 10 ms to be the faster
     watch(options.observer);
-    listen(options.probe);
+    run.probe = options.probe;
   }
   ~State() { run.crew.abandon(); }  // others may still look at the strand
 
@@ -42,7 +43,6 @@ struct Run::State {
   Strand::Outcome go_on(i64 pause_at_ns, bool may_be_parked);
   void tell(Event::Kind kind);
   void watch(Observer observer);
-  void listen(Observer probe);
   Status look_up();
   Status record_end(const Value& value);
 };
@@ -109,7 +109,7 @@ Status Run::probe(Observer probe) {
   if (state_->phase != State::Phase::Idle) {
     return fail(Reason::busy, "the run has begun already: finish it before it gets another probe");
   }
-  state_->listen(probe);
+  state_->run.probe = probe;
   return {};
 }
 
@@ -180,11 +180,6 @@ void Run::State::watch(Observer observer) {
   run.observer = observer;
 }
 
-void Run::State::listen(Observer probe) {
-  if (probe.notify) run.probed_since = TickOrigin::here();
-  run.probe = probe;
-}
-
 void Run::State::tell(Event::Kind kind) {
   Event event;
   event.kind = kind;
@@ -217,8 +212,13 @@ void Run::State::walk(i64 pause_at_ns) {
   is_suspended = false;
   if (outcome == Strand::Outcome::Failed) {
     Wave::Failure failure = strand.take_failure();
-    error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
     is_suspended = failure.is_suspension;
+    try {
+      error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);
+    } catch (const std::bad_alloc&) {
+      lost_memory = true;
+      return;
+    }
   }
   if (!run.is_watched()) return;
   tell(is_suspended ? Event::Kind::RunSuspended

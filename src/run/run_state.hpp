@@ -74,7 +74,7 @@ struct RunState {
 
   // ---- Events; none are made unless somebody watches
   Observer observer, probe;         // change between executions only
-  TickOrigin probed_since;          // by whose clocks the probe is told when something happened
+  TickOrigin probed_since;          // by which clocks tell the probe when something happened
   std::unique_ptr<Forecast> forecast;  // while somebody watches
   std::atomic<u64> done{0};         // nodes
   bool is_watched() const { return observer.notify || probe.notify; }

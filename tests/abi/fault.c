@@ -158,6 +158,7 @@ static soma_plan* plan;
 static soma_run* run;
 static long added, destroyed, events; /* what the host gave, what it got back, what it saw */
 static soma_code of_node;             /* why a node failed */
+static soma_cancel* wish;             /* of the run at hand, for its node; or NULL */
 
 static void count_destroy(void* user) {
   (void)user;
@@ -181,6 +182,7 @@ static int32_t visit(void* user, soma_call* call) {
   soma_blob* facts = NULL;
   soma_error* error = NULL;
   of_node = parts[0] ? SOMA_OK : SOMA_RESOURCE_EXHAUSTED;
+  soma_cancel_request(wish);
   if (of_node == SOMA_OK) of_node = soma_call_facts(call, &facts, &error);
   if (of_node == SOMA_OK) {
     ++added;
@@ -377,6 +379,28 @@ static soma_code step_plan(soma_error** error) {
   soma_value_release(value);
   const soma_code unwatched = soma_run_set_observer(run, NULL, NULL, NULL, NULL);
   CHECK(unwatched == SOMA_OK); /* the execution is over */
+  return code;
+}
+
+/* The node asks for its run to stop. */
+static soma_code cancel_plan(soma_error** error) {
+  soma_value *input = NULL, *value = NULL;
+  soma_code code = soma_value_of_int(runtime, 7, &input, error);
+  if (code == SOMA_OK) code = soma_cancel_create(runtime, &wish, error);
+  of_node = SOMA_OK;
+  if (code == SOMA_OK) {
+    code = soma_run_execute(run, input, wish, &value, error);
+    CHECK(code != SOMA_OK && value == NULL);
+  }
+  if (code == SOMA_ABORTED && of_node != SOMA_OK) code = of_node;
+  if (code == SOMA_CANCELLED) {
+    soma_error_release(*error);
+    *error = NULL;
+    code = SOMA_OK;
+  }
+  soma_cancel_release(wish);
+  wish = NULL;
+  soma_value_release(input);
   return code;
 }
 
@@ -638,6 +662,7 @@ int main(int count, char** arguments) {
   each_failure("execute", LEAVES_NOTHING, execute_plan);
   each_failure("step", LEAVES_NOTHING, step_plan);
   each_failure("probe", LEAVES_NOTHING, probe_plan);
+  each_failure("cancel", LEAVES_NOTHING, cancel_plan);
   each_failure("journal", LEAVES_NOTHING, run_journaled);
   each_failure("hosted journal", LEAVES_NOTHING, run_hosted);
   each_failure("cache", LEAVES_NOTHING, run_with_cache);

@@ -86,6 +86,38 @@ TEST_CASE("branches that wait although nobody said so are late, and meet") {
   }
 }
 
+TEST_CASE("branches that ask again and again for what another one does, get it in the end") {
+  std::atomic<bool> is_there{false};
+  auto ask = [&is_there](NodeCall& call) -> Status {
+    call.output() = Value::boolean(is_there.load());
+    return {};
+  };
+  auto pause = [](NodeCall&) -> Status {
+    std::this_thread::yield();
+    return {};
+  };
+  auto bring = [&is_there](NodeCall&) -> Status {
+    is_there.store(true);
+    return {};
+  };
+  fixture::TestOps ops;
+  ops.function("ask", ask).function("pause", pause).function("bring", bring);
+  PlanBuilder builder;
+  builder.open(Variant::Parallel);
+  for (const std::string id : {"a", "b"}) {
+    builder.loop(id, 0, id + "_ask", "").open(Variant::Sequence);
+    builder.execute(id + "_ask").node().op = "ask";
+    builder.execute(id + "_pause").node().op = "pause";
+    builder.close().close();
+  }
+  builder.execute("bring").close();
+  const Plan plan = builder.take();
+  const auto pool = fixture::pool_of(2);   // both are busy asking
+  auto run = Run::create(plan, ops, {.pool = pool.get()}).value();
+  CHECK(run->start(Value(), nullptr).ok());
+  CHECK(run->finish().ok());
+}
+
 TEST_CASE("nodes that wait, deep within branches of branches") {
   Rendezvous meet(4);
   fixture::TestOps ops;
