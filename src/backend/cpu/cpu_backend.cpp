@@ -43,11 +43,13 @@ Result<const KernelSet*> choose(std::string_view isa, bool amx) {
   }
   for (const Set& set : all) {
     if (set.name != isa) continue;
-    if (set.kernels == nullptr || !set.granted || (set.tiles && !request_amx())) {
+    const bool forbidden = set.tiles && !amx;
+    if (forbidden || set.kernels == nullptr || !set.granted || (set.tiles && !request_amx())) {
       return fail(Reason::isa_unavailable, "kernel set '{}' can't run here: {}", isa,
-                  set.kernels == nullptr ? "this build does not have it"
-                  : set.granted          ? "the system refuses the tile state"
-                                         : "the processor lacks it or the system hides it");
+                  forbidden                ? "its tiles are not to be asked for (amx = never)"
+                  : set.kernels == nullptr ? "this build does not have it"
+                  : set.granted            ? "the system refuses the tile state"
+                                           : "the processor lacks it or the system hides it");
     }
     return set.kernels;
   }

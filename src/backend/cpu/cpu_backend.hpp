@@ -6,8 +6,8 @@
 
 namespace soma::cpu {
 
-// "auto", "scalar", "avx2", "avx512_vnni", "amx_int8"; amx: whether "auto" may ask for tiles.
-// isa_unavailable if the processor or the system does not grant a set asked for by name.
+// "auto", "scalar", "avx2", "avx512_vnni", "amx_int8"; amx: whether the system may be asked for
+// tiles. isa_unavailable if amx, the processor or the system denies a set asked for by name.
 Result<std::unique_ptr<Backend>> make_backend(Team& team, std::string_view isa, bool amx);
 
 // The sets this build has, and which of them this machine can run.

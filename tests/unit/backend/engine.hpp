@@ -85,7 +85,7 @@ class Engine {
  public:
   explicit Engine(const Setting& setting)
       : setting_(setting), team_(Team::create(setting.threads).value()) {
-    backend_ = cpu::make_backend(*team_, setting.isa, false).value();
+    backend_ = cpu::make_backend(*team_, setting.isa, true).value();
     const Circuit circuit = fixture::llama(setting.sizes);
     const auto catalogue = setting.fused ? backend_->caps().catalogue : fallback_catalogue();
     decode_ = fixture::compile(circuit, {Mode::Decode, 1, setting.policy}, fixture::rules(),

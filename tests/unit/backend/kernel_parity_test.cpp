@@ -422,12 +422,12 @@ void check_attend(const KernelSet& set, bool thorough) {
 
 namespace {
 
-void check_set(const KernelSet* set, bool available, const char* name) {
+void check_set(const KernelSet* set, bool available, std::string_view name) {
   if (!set || !available) {
-    MESSAGE("set " << name << ": not on this machine");
+    MESSAGE("set " << std::string(name) << ": not on this machine");
     return;
   }
-  CHECK(std::string_view(set->name) == name);
+  CHECK(set->name == name);
   check_matmul_q8a(*set, true);
   check_matmul_f32(*set, true);
   check_rows(*set);

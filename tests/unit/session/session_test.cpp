@@ -28,6 +28,19 @@ TEST_CASE("options outside their ranges are all named") {
         Reason::argument_range);
 }
 
+// Whatever the processor has: the permission would stay with the process.
+TEST_CASE("tiles that may not be asked for are not asked for by the kernel set's name") {
+  auto team = must(Team::create(1));
+  const Model model = must(Model::open(tiny_path("q4_1"), LoadMode::Map));
+  SessionOptions options = small_options();
+  options.isa = "amx_int8";
+  options.amx = false;
+  const auto session = Session::create(model, *team, options, {}, nullptr);
+  REQUIRE(!session.ok());
+  CHECK(session.error().reason() == Reason::isa_unavailable);
+  CHECK(session.error().message().find("amx = never") != std::string::npos);
+}
+
 TEST_CASE("a session says what it is and costs") {
   Stage stage(tiny_path("q4_1"), small_options(), 2);
   const SessionFacts& facts = stage.session->facts();
