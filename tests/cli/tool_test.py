@@ -135,14 +135,14 @@ class Usage(unittest.TestCase):
                 self.assertEqual(soma(*arguments).returncode, 2)
 
     def test_an_empty_value_is_none_but_of_a_text(self):
-        for arguments in (["generate", MODEL, "--threads", ""], ["explain", MODEL, "--why="],
+        for arguments in (["generate", MODEL, "--threads", ""], ["explain", MODEL, "--why", ""],
                           ["run", "examples/graphs/edit.json", "--chunk", ""]):
             with self.subTest(arguments):
                 result = soma(*arguments)
                 self.assertEqual(result.returncode, 2)
                 self.assertIn("leave the flag out", result.stderr)
         self.assertEqual(json.loads(soma("tokenize", MODEL, "", "--json").stdout), {"tokens": []})
-        self.assertTrue(generated("-p", "", "--system", "", "-n", "3")["text"])
+        self.assertTrue(generated("-p", QUESTION, "--system", "", "-n", "3")["text"])
 
     def test_help_is_0_for_each_verb(self):
         for verb in ("generate", "tokenize", "logits", "model", "explain", "bench", "version"):

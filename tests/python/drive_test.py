@@ -83,9 +83,9 @@ class NearMisses(unittest.TestCase):
     def test_options_of_the_compiler(self):
         graph = soma.Graph(std("identity", "a"))
         self.assertRaisesRegex(TypeError, r"a soma\.PlanCache, not \{\}", graph.compile, cache={})
-        with self.assertRaisesRegex(soma.InvalidArgument, "chunk"):
-            graph.run(1, chunk=-1)
-        self.assertEqual(graph.run(1, mode="eval", threads=1), 1)
+        with self.assertRaisesRegex(soma.OutOfRange, "chunk"):
+            graph.run(1, chunk=0)
+        self.assertEqual(graph.run(1, mode="inference", threads=1), 1)
 
     def test_a_child_whose_code_is_missing(self):
         @soma.step

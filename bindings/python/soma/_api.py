@@ -87,6 +87,8 @@ soma_journal_load_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p
 soma_journal_append_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_uint64, c_void_p, c_size_t, c_void_p)
 soma_journal_list_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 soma_journal_remove_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
+soma_journal_lock_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
+soma_journal_unlock_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
 class soma_event(Structure):
@@ -120,6 +122,8 @@ class soma_journal_store(Structure):
         ("append", soma_journal_append_fn),
         ("list", soma_journal_list_fn),
         ("remove", soma_journal_remove_fn),
+        ("lock", soma_journal_lock_fn),
+        ("unlock", soma_journal_unlock_fn),
     ]
 
 
