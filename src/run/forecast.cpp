@@ -14,8 +14,8 @@
 //   Sequence   what is left of the child at hand, and all of those behind it
 //   Parallel   the longest branch, or the work that is left divided by the threads
 //   Branch     the arm that was taken; before that the dearest
-//   Stream     its stages overlap as a Parallel's branches do, and each waits for others most of the
-//              time: so it is timed like one node, from its first start to its last end
+//   Stream     its stages overlap as a Parallel's branches do, and each waits for others mostly: so
+//              it is timed like one node, from its first start to its last end
 //   Loop       what is left of this pass, and so many whole passes as the bound leaves; a loop
 //              that a signal ends may end at any time: unknown, until it has
 //

@@ -160,7 +160,8 @@ TEST_CASE("a wave has its longest branch, or as much as its threads have to do")
 TEST_CASE("a stream is timed as a whole: its stages overlap, and wait for each other") {
   const auto chain = [](const char* b, const char* c) {
     PlanBuilder builder;
-    builder.open(Variant::Sequence).execute("a100").stream(8).execute(b, {"a100"}).execute(c, {b}).close();
+    builder.open(Variant::Sequence).execute("a100");
+    builder.stream(8).execute(b, {"a100"}).execute(c, {b}).close();
     return builder.execute("e100", {c}).close().take();
   };
   CHECK(Pretended(chain("b3000", "c1000"), 1).eta() == 4200);
