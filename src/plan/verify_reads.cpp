@@ -11,10 +11,10 @@
 // A value from an arm or a hand-off that was not taken is absent, which readers are made for.
 // Cost: O(sources × log depth). Between children of a Dataflow, another bisection.
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/text.hpp"
 #include "plan/verify.hpp"
+#include "value/repeats.hpp"
 
 namespace soma {
 
@@ -163,19 +163,10 @@ class ReadCheck {
   // Several values make a map, in which each has a key of its own: the name of an input, or the id
   // of the node that it comes from.
   void check_keys(u32 reader, std::span<const Source> sources) {
-    constexpr size_t compared_max = 8;  // more are put into a table
-    keys_.clear();
-    for (size_t i = 0; i < sources.size(); ++i) {
-      const std::string_view key = key_of(sources[i]);
-      const std::span<const Source> before = sources.first(i);
-      const bool is_new = sources.size() > compared_max
-                              ? keys_.insert(key).second
-                              : std::none_of(before.begin(), before.end(), [&](const Source& one) {
-                                  return key_of(one) == key;
-                                });
-      if (is_new) continue;
+    const auto key_at = [&](u32 i) { return key_of(sources[i]); };
+    for (const u32 i : find_repeats(static_cast<u32>(sources.size()), key_at)) {
       check_.complain_of(reader, text("two of the values that it reads have the key {}",
-                                      quoted(key)));
+                                      quoted(key_at(i))));
     }
   }
 
@@ -205,7 +196,6 @@ class ReadCheck {
   std::vector<u32> item_of_;      // by node: where it has its place
   std::vector<u32> body_of_;      // by node, if there are loops: that in whose body it lies
   std::vector<u32> begins_;       // of the children so far of all open Dataflows
-  std::unordered_set<std::string_view> keys_;  // of the node at hand
 };
 
 }  // namespace

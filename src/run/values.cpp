@@ -22,6 +22,7 @@
 #include "base/problems.hpp"
 #include "base/text.hpp"
 #include "value/describe.hpp"
+#include "value/repeats.hpp"
 
 namespace soma {
 
@@ -182,19 +183,16 @@ bool Values::names_outputs(u32 node) const {
 
 Status Values::check_keys() const {
   Problems problems;
-  std::vector<std::string_view> keys;
   for (u32 node = 0; node < readings_.size(); ++node) {
     const std::span<const Source> sources = plan_.sources_of(node);
     if (sources.size() < 2) continue;
-    keys.clear();
-    for (const Source& source : sources) keys.push_back(key_of(source));
-    std::ranges::sort(keys);
-    const auto twice = std::ranges::adjacent_find(keys);
-    if (twice == keys.end()) continue;
+    const auto key_at = [&](u32 i) { return key_of(sources[i]); };
+    const std::vector<u32> repeats = find_repeats(static_cast<u32>(sources.size()), key_at);
+    if (repeats.empty()) continue;
     problems.add(fail(Reason::graph_ambiguous_port,
                       "node {}: two of the values that it reads would be its member {}: name an "
                       "input on their edges",
-                      quoted(plan_.nodes[node].id), quoted(*twice))
+                      quoted(plan_.nodes[node].id), quoted(key_at(repeats[0])))
                      .with("node", plan_.nodes[node].id));
   }
   return std::move(problems).status();

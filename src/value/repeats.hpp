@@ -8,6 +8,17 @@
 
 namespace soma {
 
+template <typename TextOf>
+std::vector<u32> compare_all(u32 count, TextOf text_of) {
+  std::vector<u32> repeats;
+  for (u32 i = 1; i < count; ++i) {
+    u32 first = 0;
+    while (text_of(first) != text_of(i)) ++first;  // at i at last
+    if (first < i) repeats.push_back(i);
+  }
+  return repeats;
+}
+
 // Of texts text_of(0) up to text_of(count - 1), views or names: the numbers of those that equal an
 // earlier one, ascending.
 //
@@ -22,6 +33,8 @@ std::vector<u32> find_repeats(u32 count, TextOf text_of) {
   u32 ascending = 1;
   while (ascending < count && comes_after(text_of(ascending), text_of(ascending - 1))) ++ascending;
   if (ascending >= count) return {};
+  constexpr u32 compared_max = 8;                  // so few are compared with each other
+  if (count <= compared_max) return compare_all(count, text_of);
   constexpr u32 bucket_bits = 11, none = ~u32{0};  // about as many texts in a bucket
   u32 bits = 0;
   while (bits < 12 && count >> (bucket_bits + bits) != 0) ++bits;
