@@ -432,6 +432,7 @@ i32 Pool::summon(Job* job, i32 wanted, Summon how) {
   i32 coming = 0, submitted = 0;
   {
     const State::Lock lock(state.mutex);
+    state.tickets.reserve(state.tickets.size() + 1);  // what fails comes before what counts
     if (state.host) {
       const i32 busy = state.tasks - state.idle;
       coming = std::max(std::min(wanted, state.host->parallelism - busy - state.promised), 0);

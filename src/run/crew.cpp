@@ -152,6 +152,7 @@ void Crew::abandon() {
     strand->parking = Strand::Parking::No;
     spare_strands_.push_back(strand.get());
   }
+  for (const std::unique_ptr<Wave>& wave : waves_) wave->give_up_all();
   while (!open_.empty()) put_away(open_.last());
 }
 
@@ -246,7 +247,13 @@ i32 Crew::summon(Wave& wave, u32 wanted, Pool::Summon how) {
   if (wanted == 0) return 0;
   promised_.reserve(promised_.size() + wanted);
   wave.promise(wanted);             // first, so that nobody else takes what is theirs
-  const i32 coming = pool_->summon(job_, static_cast<i32>(wanted), how);
+  i32 coming = 0;
+  try {
+    coming = pool_->summon(job_, static_cast<i32>(wanted), how);
+  } catch (...) {
+    wave.withdraw(wanted);          // nobody comes; a promise would be waited for
+    throw;
+  }
   wave.withdraw(wanted - static_cast<u32>(coming));
   promised_.insert(promised_.end(), static_cast<size_t>(coming), &wave);
   coming_ += coming;
@@ -340,7 +347,7 @@ void Crew::work_on(Entered entered) noexcept {
       has_ended = walk(strand, 0, false);
     } else if (entered.share) {
       strand.listen_to(entered.rings);
-      has_ended = work_on(wave, *entered.share, Hand::Summoned, strand);
+      has_ended = work_on(wave, *std::exchange(entered.share, {}), Hand::Summoned, strand);
     } else {
       do {
         strand.listen_to(bell_->rings.load(std::memory_order_acquire));
@@ -351,7 +358,7 @@ void Crew::work_on(Entered entered) noexcept {
     }
     if (has_ended) give_back(strand);
   } catch (...) {
-    forget_memory(wave);
+    forget_memory(wave, entered.share);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -370,9 +377,11 @@ void Crew::leave(Wave& wave) {
   wake(*owner);
 }
 
-// There is no memory to say more, and nobody may be left behind.
-void Crew::forget_memory(Wave& wave) noexcept {
+// There is no memory to say more, and nobody may be left behind: neither a share that was claimed
+// and that nobody walks, nor branches that have not begun.
+void Crew::forget_memory(Wave& wave, const std::optional<Share>& unwalked) noexcept {
   lost_memory_.store(true, std::memory_order_relaxed);
+  if (unwalked) wave.give_up(*unwalked);
   wave.drop();
   stop(wave);
 }
@@ -388,19 +397,22 @@ bool Crew::help_within(const Region& region, u32 depth) {
     inner->enter();
   }
   bool helped = false;
+  std::optional<Share> share;
   try {
     const u32 rings = bell_->rings.load(std::memory_order_acquire);
-    if (const std::optional<Share> share = inner->claim(Hand::Helper)) {
+    share = inner->claim(Hand::Helper);
+    if (share) {
       Strand& strand = borrow_strand();
       strand.listen_to(rings);
       strand.set_depth(depth + 1);
-      work_on(*inner, *share, Hand::Helper, strand);  // no step in it: it does not park
+      // No step in it: it does not park.
+      work_on(*inner, *std::exchange(share, {}), Hand::Helper, strand);
       strand.set_depth(0);
       give_back(strand);
       helped = true;
     }
   } catch (...) {
-    forget_memory(*inner);
+    forget_memory(*inner, share);
   }
   inner->leave();
   return helped;
@@ -418,7 +430,13 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
   Wave& wave = *strand.job.wave;
   const Share share = strand.job.share;
   while (true) {
-    const Strand::Outcome outcome = strand.walk(pause_at_ns, is_caller);
+    Strand::Outcome outcome = Strand::Outcome::Failed;
+    try {
+      outcome = strand.walk(pause_at_ns, is_caller);
+    } catch (...) {
+      wave.give_up(share);          // no memory even for its error
+      throw;
+    }
     finished_.fetch_add(1, std::memory_order_relaxed);  // or got somewhere, at least
     switch (outcome) {
       case Strand::Outcome::Parked:
@@ -546,6 +564,24 @@ Strand* StrandLine::take() {
   return strand;
 }
 
+void Crew::lead_into(Entered entered, i64 pause_at_ns) noexcept {
+  Wave& wave = *entered.wave;
+  bool has_ended = true;
+  try {
+    Strand& strand = entered.strand ? *entered.strand : borrow_strand();
+    if (entered.share) {
+      strand.listen_to(entered.rings);
+      strand.job = {&wave, *std::exchange(entered.share, {}), Hand::Caller};
+      strand.begin(strand.job.share.region, wave.in_loop());
+    }
+    has_ended = walk(strand, pause_at_ns, true);
+    if (has_ended) give_back(strand);
+  } catch (...) {
+    forget_memory(wave, entered.share);
+  }
+  if (has_ended) leave(wave);
+}
+
 bool Crew::lead(Strand& root, i64 pause_at_ns) {
   constexpr i64 spin_ns = 50'000, yield_ns = 200'000, longest_ns = 10'000'000;
   bool has_told = false;
@@ -554,17 +590,7 @@ bool Crew::lead(Strand& root, i64 pause_at_ns) {
     Entered entered = enter_as_caller(root);
     if (entered.strand == &root) return true;
     if (entered.wave) {
-      Wave& wave = *entered.wave;
-      Strand& strand = entered.strand ? *entered.strand : borrow_strand();
-      if (entered.share) {
-        strand.listen_to(entered.rings);
-        strand.job = {&wave, *entered.share, Hand::Caller};
-        strand.begin(entered.share->region, wave.in_loop());
-      }
-      if (walk(strand, pause_at_ns, true)) {
-        give_back(strand);
-        leave(wave);
-      }
+      lead_into(entered, pause_at_ns);
       if (pause_at_ns != 0 && now_ns() >= pause_at_ns) return false;
       continue;
     }

@@ -107,6 +107,7 @@ class Crew {
   Entered enter_one(Hand hand);
   i32 summon(Wave& wave, u32 wanted, Pool::Summon how);
   void work_on(Entered entered) noexcept;
+  void lead_into(Entered entered, i64 pause_at_ns) noexcept;
   bool work_on(Wave& wave, const Share& share, Hand hand, Strand& strand);
   bool walk(Strand& strand, i64 pause_at_ns, bool is_caller);
   void leave(Wave& wave);
@@ -116,7 +117,7 @@ class Crew {
   void stir();
   Entered enter_as_caller(Strand& root);
   bool may_go_on();
-  void forget_memory(Wave& wave) noexcept;
+  void forget_memory(Wave& wave, const std::optional<Share>& unwalked) noexcept;
   Strand& borrow_strand();
   void give_back(Strand& strand);
   const BranchOrder& order_of(u32 item);

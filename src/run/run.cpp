@@ -207,11 +207,14 @@ void Run::State::walk(i64 pause_at_ns) {
     return;
   }
   if (outcome == Strand::Outcome::Paused) return;
-  run.crew.end(outcome == Strand::Outcome::Done);
+  const bool has_failed = outcome == Strand::Outcome::Failed;
+  Wave::Failure failure = has_failed ? strand.take_failure() : Wave::Failure();
+  // Who ended without memory may have left waves open.
+  if (run.crew.lost_memory()) run.crew.abandon();
+  else run.crew.end(outcome == Strand::Outcome::Done);
   phase = Phase::Ended;
   is_suspended = false;
-  if (outcome == Strand::Outcome::Failed) {
-    Wave::Failure failure = strand.take_failure();
+  if (has_failed) {
     is_suspended = failure.is_suspension;
     try {
       error = failure.error ? *std::move(failure.error) : run.asked_to_stop(failure.node);

@@ -279,10 +279,11 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
     outcome_ = failure_ ? Outcome::Failed : Outcome::Dropped;
     return Next::Ended;
   }
-  frame.has_share = false;
+  // Between two shares it is nobody's failure but the wave's.
+  const Share share = std::exchange(frame.has_share, false) ? frame.share : Share();
   if (failure_) {
     const bool stops_others = !failure_->is_suspension;
-    frame.wave->fail(frame.share, take_failure());
+    frame.wave->fail(share, take_failure());
     if (stops_others) run_.crew.stop(*frame.wave);
   } else if (frame.wave != failed) {
     frame.dropped_for = failed;
@@ -345,8 +346,8 @@ Strand::Next Strand::leave_region() {
   const Frame& frame = frames_.back();
   if (frame.wave) {
     Status status = {};
+    frames_.back().has_share = false;  // first, as what follows may fail
     if (frame.wave->finish(frame.share)) status = run_.crew.share(*frame.wave, false);
-    frames_.back().has_share = false;
     return status.ok() ? Next::Go : fail_at(place(), std::move(status).error());
   }
   if (frame.construct == Course::whole) {

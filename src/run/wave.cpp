@@ -141,7 +141,10 @@ void Wave::fail(const Share& share, Failure failure) {
     const std::lock_guard lock(mutex_);
     std::optional<Failure>& first = failure.is_suspension ? suspension_ : failure_;
     bool is_first = !first || failure.node < first->node;
-    if (flow_) {
+    if (flow_ && share.run.count == 0) {
+      is_first = !first;
+      flow_->drop();
+    } else if (flow_) {
       is_first = flow_->end_badly(share.run.first);
     } else if (failure.is_suspension) {
       // Around steps, each share is one branch of a queue.

@@ -80,6 +80,8 @@ class Wave {
   // ---- Helpers inside; the owner waits for them
   void enter() { inside_.fetch_add(1, std::memory_order_relaxed); }
   void leave();
+  // Nobody is at work any more: whoever waits in it is given up.
+  void give_up_all() { inside_.store(0, std::memory_order_relaxed); }
   bool is_empty() const { return inside_.load(std::memory_order_acquire) == 0; }
   // Waits a little for somebody to leave or to finish, unless that happened since `seen`.
   u32 changes() const { return changes_.load(std::memory_order_acquire); }

@@ -1,10 +1,10 @@
 // Proves that a run which gets no more memory says so, and leaves nothing behind: at each
-// allocation, alone and with other threads.
+// allocation, alone and with other threads; and that nobody waits for what was lost with it.
 #include <doctest/doctest.h>
 
 #include "unit/base/failing_memory.hpp"
 #include "unit/plan/plan_builder.hpp"
-#include "unit/run/run_text.hpp"
+#include "unit/run/step_ops.hpp"
 
 namespace soma {
 
@@ -29,9 +29,87 @@ Plan small_plan() {
   return plan;
 }
 
+Plan waiting_plan() {
+  Plan plan = fixture::tree("p[a b c]");
+  for (PlanNode& node : plan.nodes) {
+    node.op = "copy";
+    node.waits = true;
+  }
+  return plan;
+}
+
+Plan stream_plan() {
+  PlanBuilder builder;
+  builder.stream(2);
+  for (const std::string_view id : {"a", "b", "c"}) {
+    builder.execute(std::string(id), id == "a" ? PlanBuilder::Texts() :
+                    PlanBuilder::Texts{id == "b" ? "a" : "b"});
+    builder.node().op = "copy";
+    builder.node().stream_mode = StreamMode::Stateless;
+  }
+  builder.close();
+  return builder.take();
+}
+
+// Three executions, of which one may lack memory: the others yield what is expected.
+struct Thrice {
+  const Plan& plan;
+  const Ops& ops;
+  LaunchMode launch;
+  std::string expected = {};
+
+  void run(u32 lacks_max) {
+    const auto pool = Pool::create(3).value();
+    const auto run = Run::create(plan, ops, {.pool = pool.get(), .launch = launch}).value();
+    for (u32 again = 0, lacks = 0; again < 3; ++again) {
+      try {
+        Value list = Value::list({Value::integer(1), Value::integer(2), Value::integer(3)});
+        if (!run->start(std::move(list), nullptr).ok()) FAIL("it has not ended");
+        Result<Value> value = run->finish();
+        if (!value.ok() && value.error().id() == "memory.exhausted") throw std::bad_alloc();
+        const std::string outcome = fixture::told(std::move(value));
+        if (expected.empty()) expected = outcome;
+        if (outcome != expected) FAIL(outcome);
+      } catch (const std::bad_alloc&) {
+        run->abandon();
+        if (++lacks > lacks_max) FAIL("it lacks memory once more");
+      }
+    }
+  }
+};
+
 }  // namespace
 
 TEST_SUITE_BEGIN("own new");
+
+TEST_CASE("one allocation fails, and nobody waits for what is lost with it") {
+  auto copy = [](NodeCall& call) -> Status {
+    SOMA_ASSIGN(std::string all, value_json(call.input()));
+    call.output() = Value::text(std::move(all));
+    return {};
+  };
+  fixture::AskOnce ask;
+  auto answer = [](Effect& effect) { effect.complete(Value::integer(1)); };
+  fixture::StepOps ops;
+  ops.function("copy", copy);
+  ops.step("ask", ask).effect("ask", answer);
+  const Plan plans[] = {small_plan(), waiting_plan(), stream_plan(),
+                        fixture::steps_side_by_side(3, "ask")};
+  for (const Plan& plan : plans) {
+    CAPTURE(plan.display());
+    for (const LaunchMode launch : {LaunchMode::Adaptive, LaunchMode::Always}) {
+      Thrice thrice{plan, ops, launch};
+      thrice.run(0);
+      const auto work = [&] {
+        try {
+          thrice.run(1);
+        } catch (const std::bad_alloc&) {   // it was not even made
+        }
+      };
+      CHECK(fixture::without_each_block(work) > 30);
+    }
+  }
+}
 
 TEST_CASE("the n-th allocation fails") {
   auto copy = [](NodeCall& call) -> Status {

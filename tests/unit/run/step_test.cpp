@@ -362,6 +362,30 @@ TEST_CASE("a run that waits is cancelled, and ends at its deadline") {
   }
 }
 
+TEST_CASE("an execution that is abandoned while it waits leaves nobody in the waves of the next") {
+  Desk desk;
+  StepOps ops;
+  ops.step("ask", ask_once).effect("ask", desk);
+  const auto pool = fixture::pool_of(2);
+  const Plan plan = steps_side_by_side(3, "ask");
+  for (Pool* used : {pool.get(), static_cast<Pool*>(nullptr)}) {
+    auto run = Run::create(plan, ops, {.pool = used, .launch = LaunchMode::Always}).value();
+    CHECK(run->start(Value(), nullptr).ok());
+    for (u32 i = 0; i < 10; ++i) CHECK_FALSE(run->step(0));
+    run->abandon();
+    for (Effect* effect : desk.take()) end(effect);
+    Cancel late;
+    late.set_deadline(now_ns() + 20 * fixture::second_ns);
+    CHECK(run->start(Value::integer(7), &late).ok());
+    std::thread clerk([&desk] {
+      if (!desk.holds(3)) return;
+      for (Effect* effect : desk.take()) end(effect);
+    });
+    CHECK(fixture::told(run->finish()) == all_of(3, "7"));
+    clerk.join();
+  }
+}
+
 TEST_CASE("a run is thrown away while it waits") {
   Desk desk;
   StepOps ops;
