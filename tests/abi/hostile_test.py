@@ -93,8 +93,8 @@ def on_append(_user, _run, _length, _number, _entry, _size, _reply):
     return CONSTANTS["SOMA_CONTINUE"]
 
 
-# struct_size and reserved, then the functions; the last two may be missing.
-STORE = (ctypes.c_uint64 * 5)(40, ctypes.cast(on_load, ctypes.c_void_p).value,
+# struct_size and reserved, then the functions; the last four may be missing.
+STORE = (ctypes.c_uint64 * 7)(56, ctypes.cast(on_load, ctypes.c_void_p).value,
                               ctypes.cast(on_append, ctypes.c_void_p).value, 0, 0)
 SOUND_CALLBACKS = {"soma_token_fn": on_token, "soma_tick_fn": tick, "soma_node_fn": on_node,
                    "soma_event_fn": on_event, "soma_step_fn": on_step, "soma_effect_fn": on_effect}
@@ -495,7 +495,7 @@ class Count:
                 problems.append(problem)
             return CONSTANTS["SOMA_CONTINUE"]
 
-        table = (ctypes.c_uint64 * 5)(*STORE[:3], ctypes.cast(on_list, ctypes.c_void_p).value, 0)
+        table = (ctypes.c_uint64 * 7)(*STORE[:3], ctypes.cast(on_list, ctypes.c_void_p).value, 0)
         journal = soma.call("journal_create_hosted", self.world.handles["soma_runtime"],
                             ctypes.addressof(table), None, None)
         try:

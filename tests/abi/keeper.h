@@ -111,7 +111,9 @@ static int32_t keeper_remove(void* user, const char* run, size_t length,
   return SOMA_CONTINUE;
 }
 
-static int32_t keeper_lock(void* user, const char* run, size_t length, soma_journal_reply* reply) {
+/* For programs whose journals share a host. */
+static inline int32_t keeper_lock(void* user, const char* run, size_t length,
+                                  soma_journal_reply* reply) {
   Keeper* keeper = user;
   pthread_mutex_lock(&keeper->mutex);
   KeptRun* kept = keeper_run(keeper, run, length, 1);
@@ -122,7 +124,7 @@ static int32_t keeper_lock(void* user, const char* run, size_t length, soma_jour
   return is_free ? SOMA_CONTINUE : keeper_refuse(reply, SOMA_ALREADY_EXISTS, "it is taken");
 }
 
-static void keeper_unlock(void* user, const char* run, size_t length) {
+static inline void keeper_unlock(void* user, const char* run, size_t length) {
   Keeper* keeper = user;
   pthread_mutex_lock(&keeper->mutex);
   KeptRun* kept = keeper_run(keeper, run, length, 0);

@@ -241,8 +241,8 @@ static void test_what_sessions_refuse(void) {
       "node 'a': config.top_p: the option generate.top_p is from 0 to 1, got 1.5",
       "node 'a': config: 'tokens' is no setting of task generate, which takes system, max_tokens, ",
       "node 'b': config.max_tokens: the option generate.tokens is from 0 to 1073741824, got -1",
-      "node 'c': config.max_tokens: expected a whole number, beyond 2^53 as a text of its "
-      "digits, got the number 1.5",
+      ("node 'c': config.max_tokens: expected a whole number, beyond 2^53 as a text of its "
+       "digits, got the number 1.5"),
       "node 'c': config.system: expected a text, got null",
       "node 'c': config.ignore_end: expected true or false, got the integer 1",
   };

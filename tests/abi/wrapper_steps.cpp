@@ -75,7 +75,7 @@ void test_hosted_journal(const soma::runtime& runtime) {
   CHECK(store->runs["r"].size() == 2 && store->locked.empty());
   CHECK(journal.list().find(R"("state":"waiting")") != std::string::npos);
   journal.answer("r", soma::value::of(runtime, "yes"));
-  CHECK(run.execute().text() == "yes");
+  CHECK(run.execute().json() == R"(["yes"])");
   journal.remove("r");
   CHECK(store->runs.empty() && store->locked.empty());
   CHECK(reason_of([&] { soma::journal(runtime, std::shared_ptr<kept_entries>()); }) ==
