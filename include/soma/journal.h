@@ -97,7 +97,8 @@ soma_journal_remove(const soma_journal* journal, const char* run, size_t run_len
  * for who wants to look). An entry holds what has to become durable together, so a host that stores
  * a piece of bytes whole or not at all stores all of it right. What it gives back is not believed:
  * entries that are changed, missing in the middle, doubled, in another order or another run's are
- * "journal.corrupt". Entries that are lost at the end, though, are not missed.
+ * "journal.corrupt", or "journal.version" if what was changed says how to read the rest. Entries
+ * that are lost at the end, though, are not missed.
  *
  * The host's functions are called on threads that execute, answer or look at runs, and on one of
  * the library's own, which writes for effects; for one run one call at a time, for several at once.
@@ -110,7 +111,7 @@ soma_journal_remove(const soma_journal* journal, const char* run, size_t run_len
 typedef struct soma_journal_reply soma_journal_reply;
 
 /* Gives a run's entries in their order, each by soma_journal_reply_add; of a run that it does not
- * have, none. */
+ * have, none. Asked for two or three times where a run is used: once for the first entry alone. */
 typedef int32_t (SOMA_CALL* soma_journal_load_fn)(void* user, const char* run, size_t run_length,
                                                   soma_journal_reply* reply);
 

@@ -2,6 +2,7 @@
 #ifndef SOMA_JOURNAL_HPP
 #define SOMA_JOURNAL_HPP
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -127,7 +128,7 @@ class journal : public detail::handle<soma_journal, soma_journal_retain, soma_jo
   }
   static soma_code code_of(const std::error_code& problem) {
     if (problem == std::errc::file_exists) return SOMA_ALREADY_EXISTS;
-    const bool is_full = problem == std::errc::no_space_on_device;
+    const bool is_full = problem == std::errc::no_space_on_device || problem.value() == EDQUOT;
     return is_full ? SOMA_RESOURCE_EXHAUSTED : SOMA_UNAVAILABLE;
   }
   // A message that can't be taken leaves the reply failed all the same.

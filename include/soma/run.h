@@ -97,7 +97,7 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
  * a node that takes more than twice as long as it should.
  *
  * Called where it happens, one call at a time; it must not call libsoma but for retain and
- * release. An event takes about a microsecond: who wants less of them, sooner, uses a probe. */
+ * release. An event takes up to two microseconds: who wants less of them, sooner, uses a probe. */
 typedef void (SOMA_CALL* soma_event_fn)(void* user, const char* event, size_t event_length);
 
 /* Who is told what happens, from the next execution on; NULL: nobody.
@@ -130,9 +130,10 @@ enum {
   SOMA_EVENT_CACHE_FAILED = 19     /* name: the key; reason, message */
 };
 
-/* One thing that happened, as numbers and texts. What a kind does not use is 0 or empty; texts live
- * until the probe returns. A library of a newer level may have further members behind these, and
- * says so by the size; what is there stays where it is. */
+/* One thing that happened, as numbers and texts. What a kind does not use is 0 or empty, not NULL;
+ * texts have a length and no NUL behind them, and live until the probe returns. A library of a
+ * newer level may have further members behind these, and says so by the size; what is there stays
+ * where it is. */
 typedef struct soma_event {
   uint32_t struct_size;            /* as the library has it */
   int32_t kind;                    /* one of the above */

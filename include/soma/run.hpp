@@ -520,8 +520,8 @@ class run : public detail::handle<soma_run, soma_run_retain, soma_run_release> {
       detail::check(code, failure);
     } catch (const error& told) {
       const std::string path = told.detail("path");
-      const std::exception_ptr mine = path.empty() ? nullptr : thrown_->take(path);
-      if (mine) std::rethrow_exception(mine);
+      const std::exception_ptr mine = thrown_->take(path);  // of nobody: what was thrown is over
+      if (mine && !path.empty()) std::rethrow_exception(mine);
       throw;
     }
     return result;

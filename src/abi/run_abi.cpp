@@ -100,7 +100,7 @@ void add_rest(soma_event& out, const Event& event) {
 // It comes twice a node. Each member by name: to clear a struct as a whole takes 10 ns.
 void tell_probe(void* user, const Event& event) {
   const soma_run& run = *static_cast<const soma_run*>(user);
-  std::string_view id, path;
+  std::string_view id = "", path = "";
   if (event.node != no_node) {
     id = run.plan->plan.nodes[event.node].id;
     path = event.path;
@@ -117,11 +117,11 @@ void tell_probe(void* user, const Event& event) {
       .path_length = path.size(),
       .number = 0,
       .count = 0,
-      .name = nullptr,
+      .name = "",
       .name_length = 0,
-      .reason = nullptr,
+      .reason = "",
       .reason_length = 0,
-      .message = nullptr,
+      .message = "",
       .message_length = 0,
   };
   const bool is_plain =

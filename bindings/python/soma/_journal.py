@@ -32,9 +32,9 @@ class Journal(Handle):
     exception fails the run, which goes on from what the store has when it is executed again.
 
     A run is executed once at a time by this object. Two processes, or two objects with one store,
-    could both perform an effect: `lock` raises FileExistsError, at once, for all but one of them. A
-    lock must not outlive its process. Without `lock`, it is yours to see to that a run is started
-    once.
+    could both perform an effect: `lock` raises FileExistsError, at once, for all but one of them,
+    and `unlock` raises nothing. A lock must not outlive its process. Without `lock`, it is yours to
+    see to that a run is started once.
     """
 
     _release = "soma_journal_release"
