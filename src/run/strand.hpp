@@ -28,8 +28,11 @@ class Strand {
   // `pause_at_ns`: by the monotonic clock; 0: never. `is_caller`: on the thread that waits for the
   // run.
   Outcome walk(i64 pause_at_ns, bool is_caller);
-  // In the middle, for good.
-  void abandon() { step_.reset(); }
+  // In the middle, for good; also what it was reading, if it ended by an exception.
+  void abandon() {
+    step_.reset();
+    call_.let_go();
+  }
   // Its node is the first of which the failure depends, for the order of errors.
   Wave::Failure take_failure() { return *std::exchange(failure_, std::nullopt); }
 
