@@ -93,8 +93,7 @@ TEST_CASE("one allocation fails, and nobody waits for what is lost with it") {
   fixture::StepOps ops;
   ops.function("copy", copy);
   ops.step("ask", ask).effect("ask", answer);
-  const Plan plans[] = {small_plan(), waiting_plan(), stream_plan(),
-                        fixture::steps_side_by_side(3, "ask")};
+  const Plan plans[] = {waiting_plan(), stream_plan(), fixture::steps_side_by_side(3, "ask")};
   for (const Plan& plan : plans) {
     CAPTURE(plan.display());
     for (const LaunchMode launch : {LaunchMode::Adaptive, LaunchMode::Always}) {
