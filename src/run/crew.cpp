@@ -347,7 +347,7 @@ void Crew::work_on(Entered entered) noexcept {
       has_ended = walk(strand, 0, false);
     } else if (entered.share) {
       strand.listen_to(entered.rings);
-      has_ended = work_on(wave, *std::exchange(entered.share, {}), Hand::Summoned, strand);
+      has_ended = work_on(wave, *entered.share, Hand::Summoned, strand);
     } else {
       do {
         strand.listen_to(bell_->rings.load(std::memory_order_acquire));
@@ -358,7 +358,7 @@ void Crew::work_on(Entered entered) noexcept {
     }
     if (has_ended) give_back(strand);
   } catch (...) {
-    forget_memory(wave, entered.share);
+    forget_memory(wave);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -377,11 +377,10 @@ void Crew::leave(Wave& wave) {
   wake(*owner);
 }
 
-// There is no memory to say more, and nobody may be left behind: neither a share that was claimed
-// and that nobody walks, nor branches that have not begun.
-void Crew::forget_memory(Wave& wave, const std::optional<Share>& unwalked) noexcept {
+// There is no memory to say more, and nobody may be left behind. Once it is dropped, a wave waits
+// for no share, also none that was claimed and that nobody walks.
+void Crew::forget_memory(Wave& wave) noexcept {
   lost_memory_.store(true, std::memory_order_relaxed);
-  if (unwalked) wave.give_up(*unwalked);
   wave.drop();
   stop(wave);
 }
@@ -397,22 +396,19 @@ bool Crew::help_within(const Region& region, u32 depth) {
     inner->enter();
   }
   bool helped = false;
-  std::optional<Share> share;
   try {
     const u32 rings = bell_->rings.load(std::memory_order_acquire);
-    share = inner->claim(Hand::Helper);
-    if (share) {
+    if (const std::optional<Share> share = inner->claim(Hand::Helper)) {
       Strand& strand = borrow_strand();
       strand.listen_to(rings);
       strand.set_depth(depth + 1);
-      // No step in it: it does not park.
-      work_on(*inner, *std::exchange(share, {}), Hand::Helper, strand);
+      work_on(*inner, *share, Hand::Helper, strand);  // no step in it: it does not park
       strand.set_depth(0);
       give_back(strand);
       helped = true;
     }
   } catch (...) {
-    forget_memory(*inner, share);
+    forget_memory(*inner);
   }
   inner->leave();
   return helped;
@@ -430,13 +426,7 @@ bool Crew::walk(Strand& strand, i64 pause_at_ns, bool is_caller) {
   Wave& wave = *strand.job.wave;
   const Share share = strand.job.share;
   while (true) {
-    Strand::Outcome outcome = Strand::Outcome::Failed;
-    try {
-      outcome = strand.walk(pause_at_ns, is_caller);
-    } catch (...) {
-      wave.give_up(share);          // no memory even for its error
-      throw;
-    }
+    const Strand::Outcome outcome = strand.walk(pause_at_ns, is_caller);
     finished_.fetch_add(1, std::memory_order_relaxed);  // or got somewhere, at least
     switch (outcome) {
       case Strand::Outcome::Parked:
@@ -571,13 +561,13 @@ void Crew::lead_into(Entered entered, i64 pause_at_ns) noexcept {
     Strand& strand = entered.strand ? *entered.strand : borrow_strand();
     if (entered.share) {
       strand.listen_to(entered.rings);
-      strand.job = {&wave, *std::exchange(entered.share, {}), Hand::Caller};
-      strand.begin(strand.job.share.region, wave.in_loop());
+      strand.job = {&wave, *entered.share, Hand::Caller};
+      strand.begin(entered.share->region, wave.in_loop());
     }
     has_ended = walk(strand, pause_at_ns, true);
     if (has_ended) give_back(strand);
   } catch (...) {
-    forget_memory(wave, entered.share);
+    forget_memory(wave);
   }
   if (has_ended) leave(wave);
 }

@@ -117,7 +117,7 @@ class Crew {
   void stir();
   Entered enter_as_caller(Strand& root);
   bool may_go_on();
-  void forget_memory(Wave& wave, const std::optional<Share>& unwalked) noexcept;
+  void forget_memory(Wave& wave) noexcept;
   Strand& borrow_strand();
   void give_back(Strand& strand);
   const BranchOrder& order_of(u32 item);
