@@ -75,7 +75,7 @@ constexpr i32 number_of(Event::Kind kind) {
 }
 
 void point_to(std::string_view text, const char*& begin, size_t& length) {
-  begin = text.data();
+  begin = text.data() ? text.data() : "";
   length = text.size();
 }
 

@@ -28,6 +28,7 @@ static void probe(void* user, const soma_event* event) {
   host->events[event->kind] += 1;
   const int is_of_run = event->kind <= SOMA_EVENT_RUN_SUSPENDED;
   CHECK(is_of_run == (event->node == UINT32_MAX));
+  CHECK(event->id && event->path && event->name && event->reason && event->message);
   CHECK(is_of_run == (event->id_length == 0) && is_of_run == (event->path_length == 0));
   if (event->kind == SOMA_EVENT_NODE_FINISHED) {
     strncat(host->paths, event->path, event->path_length);
