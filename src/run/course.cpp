@@ -95,17 +95,17 @@ void Course::stop_at_waves(std::vector<WorthyWave> waves) {
   });
   const auto same = [](const WorthyWave& a, const WorthyWave& b) { return a.item == b.item; };
   waves.erase(std::unique(waves.begin(), waves.end(), same), waves.end());
-  stops_.clear();
-  stops_.reserve(constructs_.size() + waves.size() + 1);
+  std::vector<Stop> stops;           // the old ones stay, if there is no memory for others
+  stops.reserve(constructs_.size() + waves.size() + 1);
   for (u32 c = 0; c < constructs_.size(); ++c) {
-    stops_.push_back({constructs_[c].begin, constructs_[c].item, c, 0, 0});
+    stops.push_back({constructs_[c].begin, constructs_[c].item, c, 0, 0});
   }
   for (const WorthyWave& wave : waves) {
-    stops_.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min,
-                      wave.gain_ns});
+    stops.push_back({first_node_[wave.item], wave.item, whole, 0, wave.nodes_min, wave.gain_ns});
   }
-  std::ranges::sort(stops_, {}, &Stop::item);
-  stops_.push_back({no_node, static_cast<u32>(plan_.items.size()), whole, 0, 0});
+  std::ranges::sort(stops, {}, &Stop::item);
+  stops.push_back({no_node, static_cast<u32>(plan_.items.size()), whole, 0, 0});
+  stops_ = std::move(stops);
   for (size_t i = 0; i + 1 < stops_.size(); ++i) {
     stops_[i].next = first_stop(plan_.items[stops_[i].item].end);
   }

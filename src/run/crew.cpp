@@ -120,11 +120,18 @@ void Crew::end(bool well) {
   if (!is_open_) return;
   pool_->close(job_);
   is_open_ = false;
-  if (worth_.is_measuring() && well) {
+  if (worth_.is_measuring() && well) learn();
+  if (worth_.gain_ns() > 0) ended_ns_ = now_ns();
+}
+
+// It decides about speed only, so a run that has ended well does not fail for it.
+void Crew::learn() noexcept {
+  try {
     stop_at(worth_.learn(run_.passes, static_cast<u32>(threads_)));
     pool_->listen(job_, !worth_.all_small());
+  } catch (const std::bad_alloc&) {
+    // A later run is measured again.
   }
-  if (worth_.gain_ns() > 0) ended_ns_ = now_ns();
 }
 
 void Crew::abandon() {
@@ -191,9 +198,14 @@ const BranchOrder& Crew::order_of(u32 item) {
   return *order;
 }
 
-void Crew::close(Wave* wave) {
+// Who enters does so under the mutex, so that nobody comes too late, finds another wave there that
+// is only being opened, and takes a part of it that its owner has as well.
+std::optional<Crew::Closed> Crew::close(Wave& wave) {
   const std::lock_guard lock(mutex_);
-  put_away(*wave);
+  if (!wave.is_empty()) return std::nullopt;
+  Closed closed{wave.region(), wave.flow(), wave.take_failure()};
+  put_away(wave);
+  return closed;
 }
 
 // Under the mutex. What is promised stays: hands that come for nothing go again.

@@ -61,9 +61,15 @@ class Crew {
   bool awaits(u32 item) const { return !traits_.empty() && (traits_[item] & has_steps) != 0; }
   // As a walk comes to a wave that is worth sharing.
   void invite_to(const Stop& wave);
-  // Opens a wave, and closes it once nobody is inside.
+  // Opens a wave; and closes it when it is over, for another to be opened in its place. Nothing:
+  // somebody is inside.
   Wave* open(Wave::Terms terms);
-  void close(Wave* wave);
+  struct Closed {
+    Region region;
+    Flow* flow;
+    std::optional<Wave::Failure> failure;
+  };
+  std::optional<Closed> close(Wave& wave);
   // There is more to share in a wave than before: offers it to those who are awake, and summons
   // hands for branches that must begin (run_threads, if they don't come).
   void offer(Wave& wave, bool owner_is_free);
@@ -93,6 +99,7 @@ class Crew {
   u32 threads_needed() const;
   void stop_at(std::vector<WorthyWave> waves);
   void invite();
+  void learn() noexcept;
 
   static bool help(void* self) noexcept;
   static void serve(void* self) noexcept;

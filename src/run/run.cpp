@@ -195,10 +195,10 @@ void Run::State::walk(i64 pause_at_ns) {
     return;
   }
   const bool begins = phase == Phase::Started;
-  if (begins) run.crew.begin(strand, pause_at_ns != 0);
   phase = Phase::Walking;
   Strand::Outcome outcome = Strand::Outcome::Failed;
   try {
+    if (begins) run.crew.begin(strand, pause_at_ns != 0);
     outcome = go_on(pause_at_ns, !begins);
   } catch (const std::bad_alloc&) {
     run.crew.abandon();

@@ -76,7 +76,9 @@ Strand::Next Strand::next_share() {
       next_ = course().first_stop(share->region.item);
       return Next::Go;
     }
-    if (wave.is_over() && wave.is_empty()) return leave_wave();
+    if (wave.is_over() && wave.is_empty()) {
+      if (auto closed = run_.crew.close(wave)) return leave_wave(*std::move(closed));
+    }
     if (run_.crew.awaits(wave.item())) return Next::Parked;
     if (pause_at_ns_ != 0 && now_ns() >= pause_at_ns_) return Next::Paused;
     if (is_caller_) run_.cancel->check().ok();  // for its tick; branches look by themselves
@@ -86,22 +88,20 @@ Strand::Next Strand::next_share() {
   }
 }
 
-Strand::Next Strand::leave_wave() {
-  Frame& frame = frames_.back();
-  Wave* const wave = frame.wave;
-  const Wave* const dropped_for = frame.dropped_for;
-  const Region region = wave->region();
-  std::optional<Wave::Failure> failure = wave->take_failure();
-  Flow* const flow = wave->flow();
-  run_.crew.close(wave);
+Strand::Next Strand::leave_wave(Crew::Closed closed) {
+  const Region region = closed.region;
+  std::optional<Wave::Failure>& failure = closed.failure;
+  const Wave* const dropped_for = frames_.back().dropped_for;
   frames_.pop_back();
   node_ = region.end;
   next_ = course().first_stop(region.item_end);
   if (dropped_for) return drop_for(*dropped_for);
-  if (!failure && run_.crew.lost_memory()) {
+  if (run_.crew.lost_memory()) {     // whatever those say who were stopped because of it
     failure = Wave::Failure{region.begin, fail(Reason::out_of_memory, "there is no memory left")};
   }
-  if (!failure && flow) run_.values.slot_to_set(region.end - 1) = flow->result();
+  if (!failure && closed.flow) {
+    run_.values.slot_to_set(region.end - 1) = closed.flow->result();
+  }
   if (!failure) return Next::Go;
   failure_ = std::move(failure);
   return stop_walk(nullptr);

@@ -294,7 +294,10 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
 }
 
 Strand::Next Strand::exception() {
-  return fail_at(place(), run_.exception(call_.index()));
+  const u32 called = call_.called();
+  Error error = run_.exception(call_.index());
+  attend();                         // first, as whoever changes the frames may be at it
+  return fail_at(called == no_node ? place() : called, std::move(error));
 }
 
 Status Strand::check() const {

@@ -112,7 +112,7 @@ class Strand {
   Next enter_stream(const Stop& stop);
   Next share(const Stop& stop);
   Next next_share();
-  Next leave_wave();
+  Next leave_wave(Crew::Closed closed);
 
   // ---- expose.cpp
   void expose(u32 node);

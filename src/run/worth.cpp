@@ -53,9 +53,10 @@ std::vector<WorthyWave> Worth::declared(u32 threads) {
 
 bool Worth::begin_run() {
   ++runs_;
-  is_measuring_ = std::has_single_bit(runs_) || runs_ % measured_each == 0;
-  if (!is_measuring_) return false;
+  is_measuring_ = false;
+  if (!std::has_single_bit(runs_) && runs_ % measured_each != 0) return false;
   cost_ns_.assign(plan_.nodes.size(), 0);
+  is_measuring_ = true;
   clock_ns_ = INT64_MAX;
   for (int i = 0; i < 8; ++i) {
     const i64 before_ns = now_ns();

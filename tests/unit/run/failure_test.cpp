@@ -86,6 +86,41 @@ TEST_CASE("an exception ranks like an error") {
         "run.exception: node 'throws' ended with an exception: 'last, and first'");
 }
 
+TEST_CASE("an exception behind branches that were walked through, in a part opened meanwhile") {
+  // One thread walks through a and b; its call of c throws once another has begun d.
+  fixture::Signal begun;
+  auto pass = [](NodeCall&) -> Status { return {}; };
+  auto burst = [&begun](NodeCall&) -> Status {
+    if (!begun.wait()) return fail(Reason::internal, "nobody has come");
+    throw std::runtime_error("burst");
+  };
+  auto come = [&begun](NodeCall&) -> Status {
+    begun.set();
+    return {};
+  };
+  fixture::TestOps ops;
+  ops.function("pass", pass).function("burst", burst).function("come", come);
+  for (const bool is_dataflow : {false, true}) {
+    PlanBuilder builder;
+    if (is_dataflow) builder.dataflow({{}, {}, {}, {}});
+    else builder.open(Variant::Parallel);
+    for (const auto& [id, op] : {std::pair("a", "pass"), {"b", "pass"}, {"c", "burst"},
+                                 {"d", "come"}}) {
+      builder.execute(id).node().op = op;
+    }
+    builder.close();
+    const Plan plan = builder.take();
+    const auto pool = fixture::pool_of(2);
+    const auto run = Run::create(plan, ops, {.pool = pool.get()}).value();
+    for (u32 again = 0; again < 3; ++again) {  // the first two are measured, node by node
+      begun.reset();
+      REQUIRE(run->start(Value(), nullptr).ok());
+      CHECK(fixture::told(run->finish()) ==
+            "run.exception: node 'c' ended with an exception: 'burst'");
+    }
+  }
+}
+
 TEST_CASE("a failure stops later branches, in the middle of a call and between two nodes") {
   for (const bool in_call : {true, false}) {
     fixture::Signal begun;

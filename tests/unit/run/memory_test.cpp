@@ -93,7 +93,8 @@ TEST_CASE("one allocation fails, and nobody waits for what is lost with it") {
   fixture::StepOps ops;
   ops.function("copy", copy);
   ops.step("ask", ask).effect("ask", answer);
-  const Plan plans[] = {waiting_plan(), stream_plan(), fixture::steps_side_by_side(3, "ask")};
+  const Plan plans[] = {waiting_plan(), stream_plan(), fixture::steps_side_by_side(3, "ask"),
+                        small_plan()};
   for (const Plan& plan : plans) {
     CAPTURE(plan.display());
     for (const LaunchMode launch : {LaunchMode::Adaptive, LaunchMode::Always}) {
