@@ -88,8 +88,9 @@ soma_run_abandon(soma_run* run, soma_error** error) SOMA_NOEXCEPT;
  * written); or "lost" and nothing else, if there was no memory to say what happened), "at_ns"
  * (monotonic), and as they apply "node", "path" ("refine[3]/judge": with the passes of loops around
  * it), "pass", "ended" ("no", "by_signal", "by_bound"), "chunk" and "chunks" (of a stream, counted
- * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread", "done",
- * "total", "eta_ns", "code", "message".
+ * from 0, and how many), "arm" (in the plan's order), "effect", "turn", "key", "thread" (0: the one
+ * that waits for the run; who helps has a number that no other has meanwhile), "done" and "total"
+ * (nodes), "eta_ns", "code", "message".
  *
  * "eta_ns" says in about how many nanoseconds the run will have ended. It is there only if
  * something is known of all that is left: what nodes declare as "cost_us", or how long the same

@@ -1,5 +1,6 @@
 // soma run: a graph or a plan with the built-in ops and with models; its value as a line of JSON.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@ namespace {
 
 struct RunVerb {
   std::string file, input, trace, cache, threads, launch, remote, journal, id;
+  double timeout_s = 0;             // 0: as long as it takes
   CompileFlags compile;
   bool json = false;
 };
@@ -120,6 +122,12 @@ void warn(const Watcher& watcher) {
                printable(watcher.unkept_why).c_str());
 }
 
+void limit(const Cancel& cancel, double timeout_s) {
+  if (timeout_s == 0) return;
+  const auto ns = static_cast<int64_t>(timeout_s * 1e9);
+  check([&](soma_error** error) { return soma_cancel_set_deadline(cancel, ns, error); });
+}
+
 void use_cache(const Run& run, const Cache& cache) {
   check([&](soma_error** error) { return soma_run_set_cache(run, cache, error); });
 }
@@ -147,6 +155,7 @@ void execute(const RunVerb& verb) {
   if (!verb.cache.empty()) use_cache(run, open_cache(runtime, verb.cache));
   if (watcher.trace || !verb.cache.empty()) watcher.watch(run);
   if (!verb.json && is_worth_watching(plan)) Watcher::show_end(run);
+  limit(cancel, verb.timeout_s);
   Value value;
   soma_error* error = nullptr;
   const soma_code code = soma_run_execute(run, input, cancel, value.out(), &error);
@@ -180,6 +189,15 @@ void add_run(CLI::App& app) {
   add_compile_flags(*sub, verb->compile, true);
   sub->add_option("--threads", verb->threads,
                   "threads that run nodes at the same time (as many as processors)");
+  const auto is_time = [](const std::string& text) {
+    const double seconds = std::atof(text.c_str());
+    const bool is_good = seconds >= 1e-9 && seconds <= 1e9;  // NaN is not
+    return is_good ? "" : "expected seconds, 1e-9 to 1e9, got " + text;
+  };
+  sub->add_option("--timeout", verb->timeout_s,
+                  "stop after so many seconds, processes too; with a journal it can go on later")
+      ->check(is_time)
+      ->type_name("SECONDS");
   sub->add_option("--launch", verb->launch,
                   "always: branches have a thread each; adaptive (the default): if that pays");
   sub->add_option("--remote", verb->remote,

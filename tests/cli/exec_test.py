@@ -67,21 +67,32 @@ class Exec(Shared):
         error = self.fails(1, "plan", self.file(graph([program("a", timeout_ms=0)])))
         self.assertIn("[graph.config]", error)
 
-    def test_ctrl_c_ends_the_programs_too(self):
+    def ended(self, *flags, stop=None):
+        """Runs a program of a thousand seconds until the tool ends, which ends the program."""
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         reading = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         self.addCleanup(os.close, reading)
         path = self.file(graph([shell("a", f"echo $$ > {pipe}; exec sleep 1000")]))
-        with subprocess.Popen([TOOL, "run", path], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as tool:
+        with subprocess.Popen([TOOL, "run", path, *flags], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as tool:
             self.assertTrue(select.select([reading], [], [], LIMIT_S)[0])
             program_fd = os.pidfd_open(int(os.read(reading, 32)))
             self.addCleanup(os.close, program_fd)
-            tool.send_signal(signal.SIGINT)
-            tool.communicate(timeout=LIMIT_S)
-        self.assertEqual(tool.returncode, 130)
+            if stop:
+                tool.send_signal(stop)
+            _, said = tool.communicate(timeout=LIMIT_S)
         self.assertTrue(select.select([program_fd], [], [], 0)[0])
+        return tool.returncode, said
+
+    def test_ctrl_c_ends_the_programs_too(self):
+        code, _ = self.ended(stop=signal.SIGINT)
+        self.assertEqual(code, 130)
+
+    def test_a_time_that_is_over_ends_them_too(self):
+        code, said = self.ended("--timeout", "1.5")
+        self.assertEqual(code, 1)
+        self.assertRegex(said, r"the caller's deadline passed.* \[deadline\]")
 
 
 if __name__ == "__main__":

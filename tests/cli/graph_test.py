@@ -632,7 +632,8 @@ class Usage(Shared):
         for wrong in (["plan"], ["run"], ["diff", path], ["plan", path, "--format", "png"],
                       ["plan", path, "--mode", "odd"], ["plan", path, "--chunk", "few"],
                       ["plan", path, "--json", "--format", "tree"], ["run", path, "--remote", "no"],
-                      ["run", path, "--threads", "no such flag"]):
+                      ["run", path, "--threads", "no such flag"], ["run", path, "--timeout", "0"],
+                      ["run", path, "--timeout", "-1"], ["run", path, "--timeout", "nan"]):
             with self.subTest(wrong[:1] + wrong[2:]):
                 self.fails(2, *wrong)
 
