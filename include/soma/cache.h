@@ -2,7 +2,8 @@
  *
  * A node that says "cacheable" is looked up before it runs, under a key made of its op and version,
  * its config, state and device (of a program also its model), and the content of what it reads; not
- * of its id. Its value is kept if the node is deterministic, waits for no other branch, and nothing
+ * of its id, nor of the pass or the chunk that it is called for, so that its code must make nothing
+ * of these. Its value is kept if the node is deterministic, waits for no other branch, and nothing
  * opaque is read or yielded. Outside of loops, arms and hand-offs it is also looked up by how its
  * input comes about, before anything runs: if it is there, what only it would have read is skipped.
  * Whatever is found is what running would have yielded, as long as each op's name and version stand
