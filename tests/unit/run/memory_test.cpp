@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "cache/cache.hpp"
+#include "journal/memory_store.hpp"
 #include "unit/base/failing_memory.hpp"
 #include "unit/plan/plan_builder.hpp"
 #include "unit/run/random_run.hpp"
@@ -139,6 +140,43 @@ TEST_CASE("one allocation fails in random plans: runs that lack nothing yield wh
     CAPTURE(seed);
     each_block_is_missing(plan, ops, is_cached);
   }
+}
+
+TEST_CASE("one allocation fails in a run with a journal, which then goes on where it was") {
+  constexpr u32 steps = 3;
+  fixture::AskOnce ask;
+  std::atomic<u32> performed{0};
+  auto perform = [&performed](Effect& effect) {
+    ++performed;
+    effect.complete(Value::integer(7));
+  };
+  fixture::StepOps ops;
+  ops.step("ask", ask).effect("ask", perform, InDoubt::Retry);
+  const Plan plan = fixture::steps_side_by_side(steps, "ask");
+  const std::string expected = fixture::outcome(plan, ops, Value());
+  const auto work = [&] {
+    JournalMemory memory;
+    performed = 0;
+    bool has_ended = false;
+    for (u32 again = 0; again < 2 && !has_ended; ++again) {
+      try {
+        const auto pool = Pool::create(3).value();
+        const auto journal = Journal::open(memory.open().value(), {"run", "plan", "in"}).value();
+        const auto run = Run::create(plan, ops, {.pool = pool.get()}).value();
+        if (!run->start(Value(), nullptr, journal.get()).ok()) FAIL("it does not start");
+        Result<Value> value = run->finish();
+        if (!value.ok() && value.error().id() == "memory.exhausted") continue;
+        const std::string outcome = fixture::told(std::move(value));
+        if (outcome != expected) FAIL(outcome);
+        has_ended = true;
+      } catch (const std::bad_alloc&) {
+      }
+    }
+    if (!has_ended) FAIL("it has lacked one allocation, and not ended the second time");
+    // One more: that whose result could not be written.
+    if (performed < steps || performed > steps + 1) FAIL(performed.load(), " effects");
+  };
+  CHECK(fixture::without_each_block(work) > 50);
 }
 
 TEST_CASE("the n-th allocation fails") {
