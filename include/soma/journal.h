@@ -41,7 +41,8 @@ soma_journal_create(const soma_runtime* runtime, soma_journal** out,
 /* From the next execution on, the run is the one called `id` in the journal: 1 to 200 bytes of
  * UTF-8 without control characters. NULL: none; its id may be NULL then. An execution takes up what
  * is there, "journal.other_plan" if that is of another plan or input, "journal.locked" while
- * another one is at it; one that had ended yields its value and calls nothing. Inputs, results of
+ * another one is at it (after half a second: so long what a killed process was just starting may
+ * hold the lock); one that had ended yields its value and calls nothing. Inputs, results of
  * effects and outputs that are recorded must not be opaque: "journal.opaque". What a step asks for
  * must not change: "journal.divergence". If the journal can't be written, the run fails, for
  * "journal.full", "journal.store" or "journal.locked": where that happens in a node, as

@@ -5,12 +5,13 @@
 // other's. A run that two write would perform its effects twice.
 //
 // Idea. A second file, which only this code opens, is locked for the open file (F_OFD_SETLK): that
-// excludes threads and copies of the library as it does processes, and a process that is killed
-// leaves nothing behind. (A forked child has the open file too: until it ends or starts another
-// program, the lock is held.) Two of its bytes are locked. The first is the writer's, from
-// beginning to end: who finds it locked is told so at once. The second is for having the database
-// open at all: who only looks at a journal locks that one, so a writer that comes at that moment
-// can tell, and waits, for looking is short.
+// excludes threads and copies of the library as it does processes. A process that is killed leaves
+// nothing behind, or nearly: a forked child has the open file too, and holds the lock until it ends
+// or starts another program. So who restarts a run that was killed as it started a program may find
+// it locked by nobody that writes, for a moment. Two of its bytes are locked. The first is the
+// writer's, from beginning to end: who finds it locked waits out such a moment and is then told so.
+// The second is for having the database open at all: who only looks at a journal locks that one, so
+// a writer that comes at that moment can tell, and waits, for looking is short.
 //
 // A journal is removed together with its lock file. Who waited for the old file would then hold a
 // lock on nothing: whoever gets a lock looks whether its file still has its name, or begins anew.
@@ -33,6 +34,7 @@ namespace {
 
 constexpr off_t writer_byte = 0, database_byte = 1;
 constexpr i64 look_longest_ns = 10'000'000'000;   // a guess: looking reads a journal once
+constexpr i64 start_longest_ns = 500'000'000;     // a guess: a busy system starts a program
 constexpr i64 try_every_ns = 2'000'000;           // a guess: less than a disk's wait
 
 Error lock_failure(std::string_view what, const std::string& path, int code) {
@@ -73,15 +75,29 @@ bool has_writer(int file) {
   return ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-// The kernel has no lock of this kind that waits for a bounded time, so this looks now and then.
+// The kernel has no lock of this kind that waits for a bounded time, so these look now and then.
+void pause() {
+  const timespec pause = {.tv_sec = 0, .tv_nsec = try_every_ns};
+  ::nanosleep(&pause, nullptr);
+}
+
+Status await_writer(int file, const std::string& path) {
+  const i64 until_ns = now_ns() + start_longest_ns;
+  while (true) {
+    SOMA_ASSIGN(const bool locked, try_lock(file, writer_byte, path));
+    if (locked) return {};
+    if (now_ns() > until_ns) return in_use(path);
+    pause();
+  }
+}
+
 Status await_database(int file, bool is_writer, const std::string& path) {
   const i64 until_ns = now_ns() + look_longest_ns;
   while (true) {
     SOMA_ASSIGN(const bool locked, try_lock(file, database_byte, path));
     if (locked) return {};
     if ((!is_writer && has_writer(file)) || now_ns() > until_ns) return in_use(path);
-    const timespec pause = {.tv_sec = 0, .tv_nsec = try_every_ns};
-    ::nanosleep(&pause, nullptr);
+    pause();
   }
 }
 
@@ -105,10 +121,7 @@ Result<JournalLock> JournalLock::take(const std::string& path, Use use) {
     JournalLock lock(::open(
         path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600));
     if (lock.file_ < 0) return lock_failure("opening", path, errno);
-    if (is_writer) {
-      SOMA_ASSIGN(const bool locked, try_lock(lock.file_, writer_byte, path));
-      if (!locked) return in_use(path);
-    }
+    if (is_writer) SOMA_TRY(await_writer(lock.file_, path));
     SOMA_TRY(await_database(lock.file_, is_writer, path));
     SOMA_ASSIGN(const bool current, is_current(lock.file_, path));
     if (current) return lock;

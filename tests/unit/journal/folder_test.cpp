@@ -1,4 +1,7 @@
 // Proves how runs are found by their ids: names, folders, listing beside a writer, removing.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <set>
 #include <thread>
 
@@ -115,6 +118,30 @@ TEST_CASE("a writer that begins while runs are listed is not turned away") {
   }
   stops = true;
   for (std::thread& one : lookers) one.join();
+}
+
+TEST_CASE("a child that has not begun its program holds a run up, and no longer") {
+  const TestFolder root;
+  JournalFolder folder = must(JournalFolder::make(root / "runs"));
+  auto journal = begun(folder, "a");
+  int pipe[2] = {};
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte = 0;
+    ::close(pipe[1]);
+    while (::read(pipe[0], &byte, 1) < 0) {
+    }
+    _exit(0);                        // until then it has the lock file open
+  }
+  REQUIRE(child > 0);
+  journal.reset();
+  CHECK(folder.store("a").error().reason() == Reason::journal_locked);
+  std::thread end([&pipe] { ::close(pipe[1]); });
+  CHECK(folder.store("a").ok());
+  end.join();
+  ::close(pipe[0]);
+  CHECK(waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("a run is removed with all that is beside it, and not while it is open") {
