@@ -34,9 +34,11 @@ typedef int32_t (SOMA_CALL* soma_node_fn)(void* user, soma_call* call);
 /* Names a function: for nodes whose op is `name` with this version, or with any version that has no
  * function of its own, if `version` is 0. `thread` is SOMA_THREAD_ANY, or SOMA_THREAD_CALLER for a
  * function that must run on the thread that waits for the run. `waits` (0 or 1) says that it may
- * wait for another branch of a wave, so that these really run at the same time. Functions may
- * be called from several threads at once. "ops.duplicate". Refused with SOMA_FAILED_PRECONDITION
- * once a run has been made with these ops.
+ * wait for another branch of a wave, so that these really run at the same time, on more threads
+ * than the run's option "threads" says, if it takes them. A branch whose partner has failed is not
+ * told, if it was declared first: so each wait has an end of its own, or the run a deadline.
+ * Functions may be called from several threads at once. "ops.duplicate". Refused with
+ * SOMA_FAILED_PRECONDITION once a run has been made with these ops.
  * @since 1.0  @own none  @threads one  @blocks no  @null user destroy error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_ops_add(soma_ops* ops, const char* name, size_t name_length, uint32_t version, int32_t thread,

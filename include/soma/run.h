@@ -48,9 +48,10 @@ SOMA_API SOMA_NODISCARD soma_code SOMA_CALL
 soma_run_start(soma_run* run, const soma_value* input, soma_cancel* cancel,
                soma_error** error) SOMA_NOEXCEPT;
 
-/* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone.
- * `out` is NULL as long as there is more to do, and the plan's value once it is done; after a
- * failure the execution is over too.
+/* Goes on for about `budget_ns` nanoseconds, always up to the end of a node, on this thread alone
+ * but for branches that wait for each other, which take as long as they do. `out` is NULL as long
+ * as there is more to do, and the plan's value once it is done; after a failure the execution is
+ * over too.
  * @since 1.0  @own out  @threads one  @blocks no tick node step effect event probe journal
  * @null error */
 SOMA_API SOMA_NODISCARD soma_code SOMA_CALL

@@ -149,10 +149,12 @@ Status start(soma_run& run, Value input, const Cancel* cancel) {
 struct Ending {
   explicit Ending(soma_run& ended) : run(ended) {}
   ~Ending() {
+    if (!is_over) return;
     run.open.reset();
     run.started.reset();
   }
   soma_run& run;
+  bool is_over = true;
 };
 
 // An execution that has been asked to end, and its value as a handle.
@@ -204,13 +206,11 @@ soma_code soma_run_start(soma_run* run, const soma_value* input, soma_cancel* ca
     SOMA_TRY(claim.take(run->in_call, Tag::Run));
     SOMA_TRY(check_idle(*run));
     SOMA_ASSIGN(Value value, value_argument(run->runtime, input));
-    Status begun = run->started.emplace().begin(run->runtime, cancel, "run");
-    if (begun.ok()) begun = start(*run, std::move(value), run->started->cancel());
-    if (!begun.ok()) {
-      run->open.reset();
-      run->started.reset();
-    }
-    return begun;
+    Ending ending(*run);              // unless it begins
+    SOMA_TRY(run->started.emplace().begin(run->runtime, cancel, "run"));
+    SOMA_TRY(start(*run, std::move(value), run->started->cancel()));
+    ending.is_over = false;
+    return {};
   });
 }
 

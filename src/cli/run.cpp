@@ -65,6 +65,10 @@ void throw_end(soma_code code, soma_error* error, const RunVerb& verb) {
   try {
     throw_failure(code, error);
   } catch (Failure& failure) {
+    if (failure.reason == "deadline" && verb.timeout_s > 0) {
+      failure.text += "\n  --timeout says so: give it more time";
+      if (!verb.journal.empty()) failure.text += ", and go on under the same --run-id";
+    }
     if (failure.reason == "run.suspended") {
       failure.text += "\n  see: soma journal list --journal " + printable(verb.journal) +
                       "\n  answer: soma journal answer " + printable(verb.id) + " --journal " +
@@ -195,7 +199,7 @@ void add_run(CLI::App& app) {
     return is_good ? "" : "expected seconds, 1e-9 to 1e9, got " + text;
   };
   sub->add_option("--timeout", verb->timeout_s,
-                  "stop after so many seconds, processes too; with a journal it can go on later")
+                  "stop after so many seconds, as Ctrl-C does, and the processes too")
       ->check(is_time)
       ->type_name("SECONDS");
   sub->add_option("--launch", verb->launch,

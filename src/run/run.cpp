@@ -143,8 +143,8 @@ Status Run::start(Value input, const Cancel* cancel, Journal* journal) {
   state.strand.listen_to(state.run.crew.bell().rings.load(std::memory_order_acquire));
   state.strand.begin(state.run.course.items(0, static_cast<u32>(state.run.plan.items.size())),
                      false);
-  state.phase = State::Phase::Started;
   if (state.run.forecast) state.run.forecast->begin(journal != nullptr);
+  state.phase = State::Phase::Started;  // last: nothing has begun, if there is no memory
   if (state.run.is_watched()) state.tell(Event::Kind::RunStarted);
   return {};
 }
@@ -309,14 +309,17 @@ void Run::abandon() {
   state.error.reset();
   state.known.reset();
   state.lost_memory = false;
-  if (!has_ended && state.run.is_watched()) {
-    state.error = fail(Reason::cancelled, "the run was abandoned");
-    state.tell(Event::Kind::RunFailed);
-    state.error.reset();
-  }
   state.run.values.clear();
   state.run.streams.clear();
   if (state.prepared) state.prepared->clear();
+  if (has_ended || !state.run.is_watched()) return;
+  try {
+    state.error = fail(Reason::cancelled, "the run was abandoned");
+  } catch (const std::bad_alloc&) {
+    // It is abandoned all the same; the event says that it ended, and not why.
+  }
+  state.tell(Event::Kind::RunFailed);
+  state.error.reset();
 }
 
 }  // namespace soma

@@ -53,9 +53,15 @@ Strand::Next Strand::share(const Stop& stop) {
   frame.stop = next_;
   frame.wave = run_.crew.open(terms);
   frames_.push_back(frame);
-  Status summoned = run_.crew.share(*frame.wave, true);
-  if (!summoned.ok()) {
+  Status summoned;
+  try {
+    summoned = run_.crew.share(*frame.wave, true);
+  } catch (...) {
     frame.wave->drop();             // none may begin and wait for those that can't
+    throw;
+  }
+  if (!summoned.ok()) {
+    frame.wave->drop();
     return fail_at(frame.region.begin, std::move(summoned).error());
   }
   if (is_caller_) run_.crew.invite_to(stop);

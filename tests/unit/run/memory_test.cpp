@@ -7,6 +7,7 @@
 #include "unit/base/failing_memory.hpp"
 #include "unit/plan/plan_builder.hpp"
 #include "unit/run/random_run.hpp"
+#include "unit/run/rendezvous.hpp"
 #include "unit/run/step_ops.hpp"
 #include "unit/sanitized.hpp"
 
@@ -119,6 +120,38 @@ TEST_CASE("one allocation fails, and nobody waits for what is lost with it") {
   const Plan plans[] = {waiting_plan(), stream_plan(), fixture::steps_side_by_side(3, "ask"),
                         small_plan()};
   for (const Plan& plan : plans) each_block_is_missing(plan, ops);
+}
+
+TEST_CASE("one allocation fails, and who waits for a branch that will not come is told so") {
+  std::atomic<u32> there{0};
+  auto meet = [&there](NodeCall& call) -> Status {
+    ++there;
+    const i64 until_ns = now_ns() + 20 * fixture::second_ns;
+    while (there < 3) {
+      SOMA_TRY(call.check());
+      if (now_ns() > until_ns) return fail(Reason::internal, "it waits for ever");
+      std::this_thread::yield();
+    }
+    return {};
+  };
+  fixture::TestOps ops;
+  ops.function("meet", meet);
+  Plan plan = waiting_plan();
+  for (PlanNode& node : plan.nodes) node.op = "meet";
+  const auto work = [&] {
+    try {
+      const auto pool = Pool::create(3).value();
+      const auto run = Run::create(plan, ops, {.pool = pool.get()}).value();
+      for (u32 again = 0; again < 2; ++again) {
+        there = 0;
+        if (!run->start(Value(), nullptr).ok()) FAIL("it has not ended");
+        const Result<Value> value = run->finish();
+        if (!value.ok() && value.error().id() != "memory.exhausted") FAIL(value.error().id());
+      }
+    } catch (const std::bad_alloc&) {
+    }
+  };
+  CHECK(fixture::without_each_block(work) > 20);
 }
 
 TEST_CASE("one allocation fails in random plans: runs that lack nothing yield what they should") {
