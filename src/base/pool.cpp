@@ -369,12 +369,18 @@ void Pool::dismiss(Job* job) {
 
 void Pool::open(Job* job) {
   State& state = *state_;
-  if (!state.host) state.ticker.need();  // first, as it may lack memory
   job->memory = current_memory();
   job->opened.store(1, std::memory_order_relaxed);
   job->was_summoned.store(false, std::memory_order_relaxed);
   job->processor.store(sched_getcpu(), std::memory_order_relaxed);
   job->gate.store(0);
+  if (state.host) return;
+  try {
+    state.ticker.need();            // last: where it is about to stop, it looks for an open job
+  } catch (...) {
+    close(job);
+    throw;
+  }
 }
 
 void Pool::close(Job* job) {
