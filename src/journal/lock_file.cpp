@@ -75,29 +75,17 @@ bool has_writer(int file) {
   return ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-// The kernel has no lock of this kind that waits for a bounded time, so these look now and then.
-void pause() {
-  const timespec pause = {.tv_sec = 0, .tv_nsec = try_every_ns};
-  ::nanosleep(&pause, nullptr);
-}
-
-Status await_writer(int file, const std::string& path) {
-  const i64 until_ns = now_ns() + start_longest_ns;
+// The kernel has no lock of this kind that waits for a bounded time, so this looks now and then.
+// `until_writer`: and no longer than until somebody writes.
+Status await_lock(int file, off_t byte, i64 longest_ns, bool until_writer,
+                  const std::string& path) {
+  const i64 until_ns = now_ns() + longest_ns;
   while (true) {
-    SOMA_ASSIGN(const bool locked, try_lock(file, writer_byte, path));
+    SOMA_ASSIGN(const bool locked, try_lock(file, byte, path));
     if (locked) return {};
-    if (now_ns() > until_ns) return in_use(path);
-    pause();
-  }
-}
-
-Status await_database(int file, bool is_writer, const std::string& path) {
-  const i64 until_ns = now_ns() + look_longest_ns;
-  while (true) {
-    SOMA_ASSIGN(const bool locked, try_lock(file, database_byte, path));
-    if (locked) return {};
-    if ((!is_writer && has_writer(file)) || now_ns() > until_ns) return in_use(path);
-    pause();
+    if ((until_writer && has_writer(file)) || now_ns() > until_ns) return in_use(path);
+    const timespec pause = {.tv_sec = 0, .tv_nsec = try_every_ns};
+    ::nanosleep(&pause, nullptr);
   }
 }
 
@@ -121,8 +109,8 @@ Result<JournalLock> JournalLock::take(const std::string& path, Use use) {
     JournalLock lock(::open(
         path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600));
     if (lock.file_ < 0) return lock_failure("opening", path, errno);
-    if (is_writer) SOMA_TRY(await_writer(lock.file_, path));
-    SOMA_TRY(await_database(lock.file_, is_writer, path));
+    if (is_writer) SOMA_TRY(await_lock(lock.file_, writer_byte, start_longest_ns, false, path));
+    SOMA_TRY(await_lock(lock.file_, database_byte, look_longest_ns, !is_writer, path));
     SOMA_ASSIGN(const bool current, is_current(lock.file_, path));
     if (current) return lock;
   }

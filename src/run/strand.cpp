@@ -295,9 +295,8 @@ Strand::Next Strand::stop_walk(const Wave* failed) {
 
 Strand::Next Strand::exception() {
   const u32 called = call_.called();
-  Error error = run_.exception(call_.index());
   attend();                         // first, as whoever changes the frames may be at it
-  return fail_at(called == no_node ? place() : called, std::move(error));
+  return fail_at(called == no_node ? place() : called, run_.exception(call_.index()));
 }
 
 Status Strand::check() const {
